@@ -1,0 +1,115 @@
+"""Stage 2: the encoder reviewer answers REDACT or KEEP for each candidate in its context (PAPER.md R6).
+
+The span is marked with « » in its context and the answer is read at the opening mark. Trained with focal loss (γ = 2)
+on cascade-aligned labels, AdamW with warm-up 0.1, at most 384 tokens (paper, Table 5).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from redactkit import models, training
+from redactkit.tables import KEEP, REDACT
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerFast
+
+ANSWERS = [KEEP, REDACT]
+MAX_TOKENS, SPAN_TOKENS = 384, 64
+TRAIN_TOKENS, SCORE_TOKENS = 2048, 8192  # a batch, after padding
+GAMMA = 2.0
+_IGNORED = -100
+_MARKS = str.maketrans("«»", '""')  # in the text itself, where they would be taken for ours
+Example = tuple[list[int], int, int]  # token ids, position of the opening mark, answer
+
+
+class Reviewer:
+    """A trained reviewer. `threshold`: the probability of REDACT from which a candidate is redacted."""
+
+    def __init__(self, folder: str | Path, threshold: float, allow_download: bool = False) -> None:
+        """Load the component in `folder`."""
+        self.threshold = threshold
+        self.tokenizer, self.model, self.config = models.load_component(folder, allow_download)
+
+    def review(self, contexts: pd.DataFrame, progress: Callable | None = None) -> np.ndarray:
+        """The probability of REDACT for each row of `contexts` (columns before, surface, after)."""
+        import torch
+
+        examples = list(enumerate(_encode(contexts, [0] * len(contexts), self.tokenizer)))
+        out = np.zeros(len(examples))
+        batches = training.bucketed(examples, lambda e: len(e[1][0]), SCORE_TOKENS, random.Random(0))
+        with torch.inference_mode():
+            for batch in (progress or iter)(batches):
+                inputs = _collate([e for _, e in batch], self.tokenizer)
+                marks = inputs.pop("labels") != _IGNORED
+                p = self.model(**inputs).logits.float()[marks].softmax(-1)[:, 1]
+                out[[i for i, _ in batch]] = p.numpy()
+        return out
+
+
+def train(
+    contexts: pd.DataFrame,
+    answers: list[str],
+    folder: str | Path,
+    base: str,
+    lora_r: int | None,
+    lr: float,
+    epochs: int,
+    seed: int,
+    card: Callable[[dict[str, Any]], str],
+    allow_download: bool = False,
+    progress: Callable | None = None,
+) -> list[float]:
+    """Train a reviewer on contexts and their right answers and write it to `folder`; returns the loss of each step."""
+    tokenizer, model = models.load_base(base, ANSWERS, lora_r, seed, allow_download)
+    examples = _encode(contexts, [ANSWERS.index(a) for a in answers], tokenizer)
+    rng = random.Random(seed)
+    batches = [b for _ in range(epochs) for b in training.bucketed(examples, lambda e: len(e[0]), TRAIN_TOKENS, rng)]
+    losses = training.fit(
+        model, batches, lambda b: _collate(b, tokenizer), focal_loss, lr, seed, Path(folder), progress=progress
+    )
+    config = dict(base=base, labels=ANSWERS, lora_r=lora_r, lr=lr, epochs=epochs, seed=seed, rows=len(examples))
+    config |= dict(steps=len(losses), final_loss=round(float(np.mean(losses[-20:])), 4))
+    models.save_component(folder, model, config, card(config))
+    return losses
+
+
+def focal_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Focal loss, mean of −(1 − p)^γ · log p over the marked positions (Lin et al. 2017); easy rows weigh little."""
+    marks = labels != _IGNORED
+    log_p = logits[marks].log_softmax(-1).gather(1, labels[marks].unsqueeze(1)).squeeze(1)
+    return (-((1 - log_p.exp()) ** GAMMA) * log_p).mean()
+
+
+def _encode(contexts: pd.DataFrame, answers: list[int], tokenizer: PreTrainedTokenizerFast) -> list[Example]:
+    """Token ids with the span marked; a context that is too long loses its far ends."""
+    before, span, after = (
+        [ids for ids, _ in models.encode(tokenizer, [t.translate(_MARKS) for t in contexts[c]])]
+        for c in ("before", "surface", "after")
+    )
+    (opening, closing) = (ids for ids, _ in models.encode(tokenizer, ["«", "»"]))
+    out = []
+    for b, s, a, answer in zip(before, span, after, answers):
+        s = s[:SPAN_TOKENS]
+        room = MAX_TOKENS - len(s) - len(opening) - len(closing) - 2
+        left = min(len(b), max(room - len(a), room * 2 // 3))
+        b, a = b[len(b) - left :], a[: room - left]
+        ids = [tokenizer.cls_token_id, *b, *opening, *s, *closing, *a, tokenizer.sep_token_id]
+        out.append((ids, 1 + len(b), answer))
+    return out
+
+
+def _collate(batch: list[Example], tokenizer: PreTrainedTokenizerFast) -> dict[str, torch.Tensor]:
+    ids = models.pad([i for i, _, _ in batch], tokenizer.pad_token_id)
+    mask = models.pad([[1] * len(i) for i, _, _ in batch], 0)
+    labels = models.pad([[_IGNORED] * at + [answer] for _, at, answer in batch], _IGNORED)
+    full = ids.new_full(ids.shape, _IGNORED)
+    full[:, : labels.shape[1]] = labels
+    return dict(input_ids=ids, attention_mask=mask, labels=full)
