@@ -1,0 +1,98 @@
+"""The whole walk from a profile: proposers and rules, reviewer, decisions (PAPER.md R3–R6, Figure 1 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from redactkit import context, models, rules
+from redactkit.proposer import Proposer, union
+from redactkit.reviewer import Reviewer
+from redactkit.tables import KEEP, REDACT, InputError, check_turns, in_order, make_spans, spans_by_turn
+
+PROFILES = Path(__file__).parent / "profiles"
+
+
+class Cascade:
+    """Two proposers, the direct rules and a reviewer, loaded once and used on many transcripts."""
+
+    def __init__(self, proposers: list[Proposer], reviewer: Reviewer) -> None:
+        self.proposers, self.reviewer = proposers, reviewer
+
+    @classmethod
+    def load(
+        cls, profile: str | Path = "offline", weights: str | Path | None = None, allow_download: bool = False
+    ) -> Cascade:
+        """Load the models of a profile ("offline", "ci", "paper", or a YAML file's path).
+
+        `weights` is the folder that holds the trained components (default: those that ship with the package).
+
+        Raises
+        ------
+        InputError : no such profile.
+        ModelError : a base or a component is missing or altered.
+        """
+        settings, folder = read_profile(profile), Path(weights or models.WEIGHTS)
+        proposers = [
+            Proposer(folder / p["weights"], name, p["threshold"], allow_download)
+            for name, p in settings["proposers"].items()
+        ]
+        reviewer = settings["reviewer"]
+        return cls(proposers, Reviewer(folder / reviewer["weights"], reviewer["threshold"], allow_download))
+
+    def propose(self, turns: pd.DataFrame, progress: Callable | None = None) -> pd.DataFrame:
+        """Candidates of stage 1A: the union of the proposers' spans over checked `turns`."""
+        return union([p.propose(turns, progress) for p in self.proposers])
+
+    def decide(
+        self,
+        turns: pd.DataFrame,
+        lexicon: list[tuple[str, str]] | None = None,
+        progress: Callable | None = None,
+    ) -> pd.DataFrame:
+        """Every candidate of `turns` with its decision: a spans table in reading order, KEEPs included.
+
+        `lexicon`: (label, term) pairs that are always redacted. `progress` wraps the iteration over batches.
+
+        Raises
+        ------
+        InputError : `turns` breaks the contract.
+        """
+        turns = check_turns(turns)
+        direct = rules.find(turns, lexicon)
+        candidates = _outside(self.propose(turns, progress), direct)
+        p = self.reviewer.review(context.render(turns, candidates), progress)
+        return in_order(pd.concat([direct, _decided(candidates, p, self.reviewer.threshold)], ignore_index=True), turns)
+
+
+def read_profile(profile: str | Path) -> dict[str, Any]:
+    """The settings of a profile, by name or by the path of a YAML file. Raises InputError where there is none."""
+    path = Path(profile) if str(profile).endswith((".yaml", ".yml")) else PROFILES / f"{profile}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in PROFILES.glob("*.yaml")))
+        raise InputError(f"profile {str(profile)!r} is unknown; choose one of {known}, or give a YAML file's path.")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def _outside(candidates: pd.DataFrame, direct: pd.DataFrame) -> pd.DataFrame:
+    """Candidates less those that a rule's span covers: rule matches bypass the reviewer (paper, Appendix A)."""
+    by_turn = spans_by_turn(direct)
+    keys = zip(candidates["dialogue_id"], candidates["turn_id"], candidates["start"], candidates["end"])
+    covered = [any(a <= s and e <= b for a, b in by_turn.get((d, t), ())) for d, t, s, e in keys]
+    return candidates[~np.array(covered, dtype=bool)].reset_index(drop=True)
+
+
+def _decided(candidates: pd.DataFrame, p: np.ndarray, threshold: float) -> pd.DataFrame:
+    sure = np.isfinite(p)
+    redact = ~sure | (p >= threshold)  # no answer is no reason to let a name stand
+    return candidates.assign(
+        decision=np.where(redact, REDACT, KEEP),
+        p_redact=np.where(sure, p, 1.0),
+        route="auto",
+        reason=np.where(sure, "reviewer", "reviewer failed"),
+    ).astype(make_spans([]).dtypes.to_dict())

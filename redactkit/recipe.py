@@ -1,0 +1,186 @@
+"""How the committed weights are made: which dialogues train what, and the figures that go on each card.
+
+Nothing is trained on what it is judged by. Each proposer has its own synthetic dialogues; the reviewer learns from
+what both propose on dialogues that neither was trained on, since on its own training dialogues a proposer makes too
+few mistakes to learn from. With `corpora`, StepVerify's training dialogues (CC BY-SA 4.0) are used the same way, one
+half for the proposers and the other for the reviewer, each with names exchanged, and GSM8K and SVAMP problems (MIT)
+are mixed into the synthetic dialogues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from redactkit import alignment, context, corpora, proposer, reviewer, synthesis
+from redactkit.cascade import Cascade, read_profile
+from redactkit.corpora import Corpus
+from redactkit.scoring import score
+
+VALIDATION_SEED = 99
+REVIEWER_SEED = 7
+REVIEWER_SHARE = 0.5  # of the proposers' number of dialogues
+CANDIDATE_THRESHOLD = 0.02  # lower than in use, so that the reviewer meets more of what must be kept
+
+
+def train_proposer(
+    which: str,
+    profile: str | Path,
+    out: str | Path,
+    corpora_dir: str | Path | None = None,
+    allow_download: bool = False,
+    progress: Callable | None = None,
+) -> Path:
+    """Train proposer "a" or "b" of a profile into ``out/<its weights folder>`` and return that folder."""
+    settings = read_profile(profile)
+    plan, part = settings["train"], settings["proposers"][which]
+    options = plan["proposer"]
+    seed = options["seeds"][which]
+    data = _dialogues(plan["dialogues"], plan["swaps"], seed, corpora_dir, half=0)
+    folder = Path(out) / part["weights"]
+    command = _command(f"proposer --which {which}", profile, corpora_dir)
+    proposer.train(
+        data.turns, data.gold, folder, part["base"], options["lora_r"], options["lr"], options["epochs"], seed,
+        _card(f"Proposer {which} (stage 1A)", command, data), allow_download, progress,
+    )  # fmt: skip
+    return folder
+
+
+def train_reviewer(
+    profile: str | Path,
+    out: str | Path,
+    corpora_dir: str | Path | None = None,
+    seed: int | None = None,
+    allow_download: bool = False,
+    progress: Callable | None = None,
+) -> Path:
+    """Train the reviewer of a profile on what its proposers in `out` propose; returns the reviewer's folder.
+
+    `seed` (default: the profile's) fixes the fresh weights and the order of rows; the rows are the same for all seeds.
+    """
+    settings = read_profile(profile)
+    plan, part, options = settings["train"], settings["reviewer"], settings["train"]["reviewer"]
+    contexts, answers, data = reviewer_rows(profile, out, corpora_dir, allow_download, progress)
+    folder = Path(out) / part["weights"]
+    seed = options["seed"] if seed is None else seed
+    command = _command(f"reviewer --seed {seed}", profile, corpora_dir)
+    rows = f"{len(answers):,} candidates, {answers.count('REDACT'):,} REDACT"
+    reviewer.train(
+        contexts, answers, folder, part["base"], options["lora_r"], options["lr"], options["epochs"], seed,
+        _card(f"Reviewer (stage 2), trained on {rows}", command, data), allow_download, progress,
+    )  # fmt: skip
+    return folder
+
+
+def reviewer_rows(
+    profile: str | Path,
+    weights: str | Path,
+    corpora_dir: str | Path | None = None,
+    allow_download: bool = False,
+    progress: Callable | None = None,
+) -> tuple[pd.DataFrame, list[str], Corpus]:
+    """Contexts and cascade-aligned answers of the union's candidates on dialogues that no proposer has seen."""
+    settings = read_profile(profile)
+    plan = settings["train"]
+    numbers = {platform: int(n * REVIEWER_SHARE) for platform, n in plan["dialogues"].items()}
+    data = _dialogues(numbers, plan["swaps"], REVIEWER_SEED, corpora_dir, half=1)
+    proposed = []
+    for name, part in settings["proposers"].items():
+        one = proposer.Proposer(Path(weights) / part["weights"], name, CANDIDATE_THRESHOLD, allow_download)
+        proposed.append(one.propose(data.turns, progress))
+    labelled = alignment.label(proposer.union(proposed), data.gold)
+    return context.render(data.turns, labelled), labelled["decision"].tolist(), data
+
+
+def validate(profile: str | Path, weights: str | Path, corpora_dir: str | Path | None = None) -> pd.DataFrame:
+    """Figures of a profile on dialogues that trained nothing: synthetic ones, and the public development parts.
+
+    One row a corpus and system ("union", "cascade"): the columns of `scoring.score`.
+    """
+    cascade = Cascade.load(profile, weights)
+    rows = []
+    for name, data in _validation(corpora_dir).items():
+        for system, spans in (("union", cascade.propose(data.turns)), ("cascade", cascade.decide(data.turns))):
+            rows.append(dict(corpus=name, system=system, **score(data.gold, spans, data.keep, data.ignore)))
+    return pd.DataFrame(rows)
+
+
+def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame) -> None:
+    """Put the figures of `validate` at the end of each trained component's card."""
+    settings = read_profile(profile)
+    lines = [
+        "",
+        "## Measured",
+        "On dialogues that trained nothing (overlap match); the union is what the proposers hand on.",
+        "",
+    ]
+    lines += ["| dialogues | system | P | R | F1 | keep share |", "|---|---|---|---|---|---|"]
+    for r in figures.to_dict("records"):
+        share = "–" if r["keep_share"] is None else f"{r['keep_share']:.3f}"
+        lines.append(
+            f"| {r['corpus']} | {r['system']} | {r['precision']:.3f} | {r['recall']:.3f} | {r['f1']:.3f} | {share} |"
+        )
+    for part in (*settings["proposers"].values(), settings["reviewer"]):
+        path = Path(out) / part["weights"] / "card.md"
+        text = path.read_text(encoding="utf-8").split("\n## Measured")[0].rstrip("\n")
+        path.write_text("\n".join([text, *lines, ""]), encoding="utf-8")
+
+
+def _validation(corpora_dir: str | Path | None) -> dict[str, Corpus]:
+    out = {}
+    for platform in ("A", "B"):
+        turns, gold, keep = synthesis.synthesize(platform, 60, VALIDATION_SEED)
+        out[f"synthetic {platform}"] = Corpus(turns, gold, keep, gold.iloc[:0])
+    if corpora_dir:
+        for name in ("mathdial", "mathdial_collide", "talkmoves", "bridge"):
+            if (Path(corpora_dir) / name).is_dir():
+                out[f"{name} dev"] = corpora.load(corpora_dir, name, "dev")
+    return out
+
+
+def _dialogues(numbers: dict[str, int], swaps: int, seed: int, corpora_dir: str | Path | None, half: int) -> Corpus:
+    """Synthetic dialogues of both platforms and, where there are corpora, one half of StepVerify with names swapped."""
+    problems = corpora.story_problems(corpora_dir)[half::2] if corpora_dir else None
+    parts = [synthesis.synthesize(platform, n, seed, problems) for platform, n in numbers.items()]
+    if corpora_dir:
+        source = corpora.load(corpora_dir, "stepverify", "train")
+        mine = set(source.turns["dialogue_id"].drop_duplicates().iloc[half::2])
+        tables = [t[t["dialogue_id"].isin(mine)] for t in (source.turns, source.gold, source.keep)]
+        parts += [_named(synthesis.swap_names(*tables, seed=1000 * seed + n), f"#{n}") for n in range(swaps)]
+    turns, gold, keep = (pd.concat(tables, ignore_index=True) for tables in zip(*parts))
+    return Corpus(turns, gold, keep, gold.iloc[:0])
+
+
+def _named(tables: tuple[pd.DataFrame, ...], suffix: str) -> tuple[pd.DataFrame, ...]:
+    return tuple(t.assign(dialogue_id=t["dialogue_id"] + suffix) for t in tables)
+
+
+def _command(what: str, profile: str | Path, corpora_dir: str | Path | None) -> str:
+    return f"redactkit train {what} --profile {profile}" + (" --corpora CORPORA" if corpora_dir else "")
+
+
+def _card(title: str, command: str, data: Corpus) -> Callable[[dict[str, Any]], str]:
+    sources = data.turns["dialogue_id"].str.extract(r"^(synth-[AB]|stepverify)")[0]
+    per_source = data.turns["dialogue_id"].groupby(sources).nunique()
+    licence = {"synth-A": "made here", "synth-B": "made here", "stepverify": "CC BY-SA 4.0, names exchanged"}
+
+    def write(config: dict[str, Any]) -> str:
+        settings = ", ".join(f"{k} {v}" for k, v in config.items() if k not in ("labels", "base"))
+        used = [f"- {name}: {n:,} dialogues ({licence[name]})" for name, n in per_source.items()]
+        return "\n".join(
+            [
+                f"# {title}",
+                f"Base: {config['base']} ({settings}).",
+                "",
+                "## Trained on",
+                *used,
+                "",
+                f"Command: `{command}`",
+                "",
+            ]
+        )
+
+    return write
