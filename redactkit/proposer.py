@@ -28,6 +28,7 @@ TAGS = ["O", *(f"{bio}-{label}" for label in LEARNED_LABELS for bio in "BI")]
 WINDOW, MARGIN = 256, 32  # tokens; a token is scored where it has at least MARGIN neighbours, if the dialogue has them
 TRAIN_TOKENS, SCORE_TOKENS = 2048, 8192  # a batch, after padding
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
+_TIED_BEFORE, _TIED_AFTER = regex.compile(r"(?r)([\p{L}\p{M}]+)-\Z"), regex.compile(r"-([\p{L}\p{M}]+)")
 _IGNORED = -100  # the label that cross-entropy leaves out
 
 
@@ -258,9 +259,20 @@ def _decode(text: str, start: np.ndarray, end: np.ndarray, p: np.ndarray, thresh
         else:
             found.append(dict(start=word.start(), end=word.end(), label=LEARNED_LABELS[label], score=score))
     for span in found:
-        span["start"], span["end"] = whole_characters(text, span["start"], span["end"])
+        span["start"], span["end"] = whole_characters(text, *_with_hyphenated(text, span["start"], span["end"]))
         span["surface"] = text[span["start"] : span["end"]]
     return found
+
+
+def _with_hyphenated(text: str, start: int, end: int) -> tuple[int, int]:
+    """Take in what a hyphen ties to the span, when it begins in the same case: half of "Berg-Hågen" would leak."""
+    before, after = _TIED_BEFORE.search(text, 0, start), _TIED_AFTER.match(text, end)
+    same = text[start].isupper()
+    if before and before[1][0].isupper() == same:
+        start = before.start()
+    if after and after[1][0].isupper() == same:
+        end = after.end()
+    return start, end
 
 
 def _adjacent(gap: str) -> bool:

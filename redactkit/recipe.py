@@ -22,7 +22,7 @@ from redactkit.scoring import score
 
 VALIDATION_SEED = 99
 REVIEWER_SEED = 7
-REVIEWER_SHARE = 0.5  # of the proposers' number of dialogues
+REVIEWER_SHARE = 0.33  # of the proposers' number of dialogues
 CANDIDATE_THRESHOLD = 0.02  # lower than in use, so that the reviewer meets more of what must be kept
 
 

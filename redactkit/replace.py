@@ -29,8 +29,7 @@ def replace(turns: pd.DataFrame, spans: pd.DataFrame, how: str = "tag") -> pd.Da
     ------
     InputError : an unknown `how`, or tables that break the contract or do not belong together.
     """
-    if how not in HOW:
-        raise InputError(f"how={how!r} is unknown; choose one of {', '.join(HOW)}.")
+    check_how(how)
     turns = check_turns(turns)
     spans = check_spans(spans, turns)
     if "decision" in spans:
@@ -45,6 +44,12 @@ def replace(turns: pd.DataFrame, spans: pd.DataFrame, how: str = "tag") -> pd.Da
         speakers.append(book.replacement("Name", speaker) if names_a_person(speaker) else speaker)
         texts.append(_spliced(text, _merged(by_turn.get((d, t), []), text), book))
     return turns.assign(speaker=speakers, text=texts)
+
+
+def check_how(how: str) -> None:
+    """Raise InputError unless `how` is one of the ways to replace."""
+    if how not in HOW:
+        raise InputError(f"how={how!r} is unknown; choose one of {', '.join(HOW)}.")
 
 
 class _Numbers:

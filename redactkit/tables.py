@@ -38,6 +38,7 @@ LEARNED_LABELS = ("Name", "School", "Address", "Username", "Date_of_Birth")
 RULE_LABELS = ("Email", "URL", "IP_Address", "Phone_Number", "Identifying_Number", "Tutor_Provider")
 LABELS = LEARNED_LABELS + RULE_LABELS
 _KEY = ["dialogue_id", "turn_id"]
+_LONGEST_CLUSTER = 256  # code points
 
 
 class RedactKitError(Exception):
@@ -164,7 +165,8 @@ def whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
     if text.isascii() and "\r" not in text:
         return start, end
     low, high = start, end
-    for cluster in regex.finditer(r"\X", text):
+    # a cluster is short: looking from a little before the span keeps long turns linear
+    for cluster in regex.finditer(r"\X", text, pos=max(0, start - _LONGEST_CLUSTER), endpos=end + _LONGEST_CLUSTER):
         if cluster.start() < start < cluster.end():
             low = cluster.start()
         if cluster.start() < end < cluster.end():

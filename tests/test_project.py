@@ -108,7 +108,7 @@ def test_make_alone_and_make_help_list_demo_and_test(goal):
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_refuses_an_interpreter_that_is_missing_with_the_cure_and_leaves_no_stamp(tmp_path):
-    for name in ("Makefile", "pyproject.toml", "constraints.txt", "models.txt"):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     done = subprocess.run(["make", "test", "PYTHON=no-such-python"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
