@@ -1,4 +1,4 @@
-"""Labelled corpora in the contract: ``DIR/NAME/PART.turns.jsonl`` with ``.gold``, ``.keep`` and ``.ignore`` beside it."""
+"""Labelled corpora in the contract: `DIR/NAME/PART.turns.jsonl` with `.gold`, `.keep` and `.ignore` beside it."""
 
 from __future__ import annotations
 

