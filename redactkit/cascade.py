@@ -43,7 +43,9 @@ class Cascade:
             for name, p in settings["proposers"].items()
         ]
         reviewer = settings["reviewer"]
-        return cls(proposers, Reviewer(folder / reviewer["weights"], reviewer["threshold"], allow_download))
+        return cls(
+            proposers, Reviewer(folder / reviewer["weights"], reviewer["threshold"], reviewer["weight"], allow_download)
+        )
 
     def propose(self, turns: pd.DataFrame, progress: Callable | None = None) -> pd.DataFrame:
         """Candidates of stage 1A: the union of the proposers' spans over checked `turns`."""
@@ -67,6 +69,8 @@ class Cascade:
         direct = rules.find(turns, lexicon)
         candidates = _outside(self.propose(turns, progress), direct)
         p = self.reviewer.review(context.render(turns, candidates), progress)
+        w = self.reviewer.weight
+        p = w * p + (1 - w) * candidates["score"].to_numpy() if w < 1 else p
         return in_order(pd.concat([direct, _decided(candidates, p, self.reviewer.threshold)], ignore_index=True), turns)
 
 

@@ -141,10 +141,10 @@ def demo(profile: Profile = "offline") -> None:
     with _err.status("Loading the models and reading the lesson …"):
         spans = Cascade.load(profile).decide(turns)
     clean = replace(turns, spans)
-    table = Table("", "before", "after", title="A sample lesson (invented)", title_justify="left")
-    columns = (turns["speaker"], turns["text"], _marked(turns, spans), clean["text"])
-    for speaker, _, before, after in zip(*columns):
-        table.add_row(escape(speaker), before, escape(after))
+    table = Table("speaker", "before", "after", title="A sample lesson (invented)", title_justify="left")
+    columns = (turns["speaker"], clean["speaker"], _marked(turns, spans), clean["text"])
+    for speaker, tag, before, after in zip(*columns):
+        table.add_row(escape(speaker if tag == speaker else f"{speaker} → {tag}"), before, escape(after))
     console = Console()
     console.print(table)
     console.print(f"{_counts(spans)}", highlight=False)

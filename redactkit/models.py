@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,9 @@ def _with_lora(model: PreTrainedModel, r: int) -> PreTrainedModel:
         target_modules=[n for n in linear if "pooler" not in n],
         modules_to_save=heads,
     )
-    return peft.get_peft_model(model, settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by an old name
+        return peft.get_peft_model(model, settings)
 
 
 def _tiny_config(kind: str, vocabulary: int, n_labels: int):

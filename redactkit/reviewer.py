@@ -31,11 +31,11 @@ Example = tuple[list[int], int, int]  # token ids, position of the opening mark,
 
 
 class Reviewer:
-    """A trained reviewer. `threshold`: the probability of REDACT from which a candidate is redacted."""
+    """A trained reviewer, with the weight of its probability beside the proposers' score and the threshold of both."""
 
-    def __init__(self, folder: str | Path, threshold: float, allow_download: bool = False) -> None:
-        """Load the component in `folder`."""
-        self.threshold = threshold
+    def __init__(self, folder: str | Path, threshold: float, weight: float = 1.0, allow_download: bool = False) -> None:
+        """Load the component in `folder`; a candidate is redacted from p_redact = `threshold` on."""
+        self.threshold, self.weight = threshold, weight
         self.tokenizer, self.model, self.config = models.load_component(folder, allow_download)
 
     def review(self, contexts: pd.DataFrame, progress: Callable | None = None) -> np.ndarray:

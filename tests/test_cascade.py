@@ -13,8 +13,8 @@ from redactkit.tables import SPAN_COLUMNS, InputError, ModelError, check_spans, 
 class Says:
     """A stage that answers what it is told, to see what the walk does with it."""
 
-    def __init__(self, answer, threshold=0.5):
-        self.answer, self.threshold = answer, threshold
+    def __init__(self, answer, threshold=0.5, weight=1.0):
+        self.answer, self.threshold, self.weight = answer, threshold, weight
 
     def propose(self, turns, progress=None):
         return self.answer
@@ -39,6 +39,12 @@ def test_the_reviewer_decides_and_keeps_are_reported_too():
         ["isaac@example.com", "rule:Email", "REDACT", 1.0, "auto", "rule"],
         ["Isaac", "proposer:a", "KEEP", 0.2, "auto", "reviewer"],
     ]
+
+
+def test_a_reviewer_of_half_weight_is_averaged_with_the_proposers_score():
+    candidates = spans_of(TURNS, (1, "Isaac"), source="proposer:a", score=0.9)
+    spans = Cascade([Says(candidates)], Says([0.2], weight=0.5, threshold=0.5)).decide(TURNS)
+    assert spans[["p_redact", "decision"]].to_numpy().tolist()[1] == [0.55, "REDACT"]
 
 
 def test_what_a_rule_covers_is_not_reviewed():

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -183,3 +184,9 @@ def names(lines: list[str]) -> set[str]:
 
 def admits(bound: Requirement) -> bool:
     return bound.specifier.contains(constraints()[canonicalize_name(bound.name)])
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    heavy = "torch", "transformers", "peft", "spacy", "presidio_analyzer", "faker", "phonenumbers"
+    code = f"import redactkit, redactkit.cli, sys; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
