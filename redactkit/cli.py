@@ -114,6 +114,7 @@ def evaluate(
     from redactkit.corpora import Corpus
     from redactkit.tables import make_spans
 
+    comparison.check_systems(system or [])
     if corpora is not None:
         parts = comparison.parts_of(corpora, part)
         return _show(comparison.compare(parts, system or list(comparison.SYSTEMS), _bar), as_json)

@@ -30,9 +30,7 @@ def compare(parts: dict[str, Corpus], systems: list[str], bar: Bar) -> pd.DataFr
     ------
     InputError : an unknown system.
     """
-    for name in systems:
-        if name not in SYSTEMS:
-            raise InputError(f"--system {name!r} is unknown; choose from {', '.join(SYSTEMS)}.")
+    check_systems(systems)
     run = _runners(systems)
     rows = []
     for name, data in parts.items():
@@ -41,6 +39,13 @@ def compare(parts: dict[str, Corpus], systems: list[str], bar: Bar) -> pd.DataFr
             found = figures(data.gold, spans, data.turns, data.keep, data.ignore)
             rows.append({"corpus": name, "system": system, **found})
     return pd.DataFrame(rows)
+
+
+def check_systems(names: list[str]) -> None:
+    """Raise InputError unless every name is one of SYSTEMS."""
+    for name in names:
+        if name not in SYSTEMS:
+            raise InputError(f"--system {name!r} is unknown; choose from {', '.join(SYSTEMS)}.")
 
 
 def figures(

@@ -45,12 +45,12 @@ def fit(
     identity = f"{len(batches)} {lr} {seed} {sum(p.numel() for p in weights)}"
     if state.is_file():
         losses = _resume(state, identity, weights, optimizer, schedule)
-    torch.manual_seed(seed + len(losses))
     model.train()
     saved = time.monotonic()
     for number, batch in enumerate((progress or iter)(batches)):
         if number < len(losses):
             continue
+        torch.manual_seed(seed + number)  # each step draws its own dropout, so a resumed run equals a whole one
         losses.append(_step(model, collate(batch), loss, optimizer, weights))
         schedule.step()
         if time.monotonic() - saved > CHECKPOINT_SECONDS:
