@@ -249,7 +249,7 @@ def _show(rows: pd.DataFrame, as_json: bool) -> None:
     shown = [str(c) for c in rows if not str(c).endswith(("_low", "_high"))]
     table = Table(*shown)
     for row in records:
-        table.add_row(*(_cell(row, column) for column in shown))
+        table.add_row(*(_cell({str(k): v for k, v in row.items()}, column) for column in shown))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 

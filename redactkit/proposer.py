@@ -22,6 +22,7 @@ from redactkit import models, training
 from redactkit.tables import LEARNED_LABELS, make_spans, whole_characters
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 TAGS = ["O", *(f"{bio}-{label}" for label in LEARNED_LABELS for bio in "BI")]
@@ -89,7 +90,9 @@ def train(
     rng = random.Random(seed)
     batches = [b for _ in range(epochs) for b in training.bucketed(examples, lambda e: len(e[0]), TRAIN_TOKENS, rng)]
     folder = Path(folder)
-    losses = training.fit(model, batches, lambda b: _collate(b, tokenizer), _loss, lr, seed, folder, progress=progress)
+    losses = training.fit(
+        model, batches, lambda b: _collate(list(b), tokenizer), _loss, lr, seed, folder, progress=progress
+    )
     config = dict(
         base=base,
         labels=TAGS,
@@ -114,8 +117,8 @@ def union(proposed: list[pd.DataFrame]) -> pd.DataFrame:
     )
     merged: list[dict] = []
     for row in spans.to_dict("records"):
-        last = merged[-1] if merged else None
-        same = last and (last["dialogue_id"], last["turn_id"]) == (row["dialogue_id"], row["turn_id"])
+        last = merged[-1] if merged else {"dialogue_id": None, "turn_id": -1, "end": 0}
+        same = (last["dialogue_id"], last["turn_id"]) == (row["dialogue_id"], row["turn_id"])
         if same and row["start"] < last["end"]:
             merged[-1] = _joined(last, row)
         else:
@@ -143,11 +146,11 @@ def _streams(turns: pd.DataFrame, tokenizer: PreTrainedTokenizerFast) -> list[_S
     }
     encoded = models.encode(tokenizer, turns["text"].tolist())
     out = []
-    place = pd.Series(range(len(turns)))
+    place, roles = pd.Series(range(len(turns))), turns["role"].tolist()
     for _, rows in place.groupby(turns["dialogue_id"].to_numpy(), sort=False):
         ids, turn, start, end = [], [], [], []
         for row in rows:
-            tag = tags[turns["role"].iat[row]]
+            tag = tags[roles[row]]
             tokens, offsets = encoded[row]
             ids += [*tag, *tokens]
             turn += [-1] * len(tag) + [row] * len(tokens)
@@ -219,7 +222,7 @@ def _collate(batch: list[tuple[np.ndarray, np.ndarray]], tokenizer: PreTrainedTo
     return dict(input_ids=ids, attention_mask=mask, labels=labels)
 
 
-def _loss(logits, labels):
+def _loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     import torch
 
     return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=_IGNORED)

@@ -148,14 +148,17 @@ def _dialogues(numbers: dict[str, int], swaps: int, seed: int, corpora_dir: str 
     if corpora_dir:
         source = corpora.load(corpora_dir, "stepverify", "train")
         mine = set(source.turns["dialogue_id"].drop_duplicates().iloc[half::2])
-        tables = [t[t["dialogue_id"].isin(mine)] for t in (source.turns, source.gold, source.keep)]
-        parts += [_named(synthesis.swap_names(*tables, seed=1000 * seed + n), f"#{n}") for n in range(swaps)]
+        old, gold, keep = (t[t["dialogue_id"].isin(mine)] for t in (source.turns, source.gold, source.keep))
+        parts += [_named(synthesis.swap_names(old, gold, keep, 1000 * seed + n), f"#{n}") for n in range(swaps)]
     turns, gold, keep = (pd.concat(tables, ignore_index=True) for tables in zip(*parts))
     return Corpus(turns, gold, keep, gold.iloc[:0])
 
 
-def _named(tables: tuple[pd.DataFrame, ...], suffix: str) -> tuple[pd.DataFrame, ...]:
-    return tuple(t.assign(dialogue_id=t["dialogue_id"] + suffix) for t in tables)
+def _named(
+    tables: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame], suffix: str
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    turns, gold, keep = (t.assign(dialogue_id=t["dialogue_id"] + suffix) for t in tables)
+    return turns, gold, keep
 
 
 def _command(what: str, profile: str | Path, corpora_dir: str | Path | None) -> str:
@@ -169,7 +172,7 @@ def _card(title: str, command: str, data: Corpus) -> Callable[[dict[str, Any]], 
 
     def write(config: dict[str, Any]) -> str:
         settings = ", ".join(f"{k} {v}" for k, v in config.items() if k not in ("labels", "base"))
-        used = [f"- {name}: {n:,} dialogues ({licence[name]})" for name, n in per_source.items()]
+        used = [f"- {name}: {n:,} dialogues ({licence[str(name)]})" for name, n in per_source.items()]
         return "\n".join(
             [
                 f"# {title}",

@@ -73,7 +73,7 @@ def train(
     rng = random.Random(seed)
     batches = [b for _ in range(epochs) for b in training.bucketed(examples, lambda e: len(e[0]), TRAIN_TOKENS, rng)]
     losses = training.fit(
-        model, batches, lambda b: _collate(b, tokenizer), focal_loss, lr, seed, Path(folder), progress=progress
+        model, batches, lambda b: _collate(list(b), tokenizer), focal_loss, lr, seed, Path(folder), progress=progress
     )
     config = dict(base=base, labels=ANSWERS, lora_r=lora_r, lr=lr, epochs=epochs, seed=seed, rows=len(examples))
     config |= dict(steps=len(losses), final_loss=round(float(np.mean(losses[-20:])), 4))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import random
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -72,7 +73,9 @@ def synthesize(
     if platform not in SCENES:
         raise InputError(f"platform {platform!r} is unknown; choose one of {', '.join(SCENES)}.")
     rng = random.Random(f"{platform}-{seed}")
-    turns, gold, keep = [], [], []
+    turns: list[dict] = []
+    gold: list[dict] = []
+    keep: list[dict] = []
     for i in range(n):
         dialogue = f"synth-{platform}-{seed}-{i}"
         for turn, (speaker, role, pieces) in enumerate(_dialogue(platform, rng, problems)):
@@ -91,7 +94,9 @@ def swap_names(
     are a participant's name follow.
     """
     rng = random.Random(f"swap-{seed}")
-    new_turns, new_gold, new_keep = [], [], []
+    new_turns: list[dict] = []
+    new_gold: list[dict] = []
+    new_keep: list[dict] = []
     names = {kind: _by_dialogue(table) for kind, table in (("gold", gold), ("keep", keep))}
     fresh = {
         dialogue: _fresh_names(names["gold"].get(dialogue, []), names["keep"].get(dialogue, []), rng, collide)
@@ -144,7 +149,7 @@ def given_name(rng: random.Random) -> str:
     return rng.choice(pools[origin][0])
 
 
-def _latin(names: object) -> tuple[str, ...]:
+def _latin(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         sorted({n for n in names if re.fullmatch(r"[A-ZÀ-ÖØ-Þ\u0100-\u024f][\w'’-]{1,14}", n) and n[0].isupper()})
     )
@@ -440,7 +445,7 @@ def _recast(problem: str, cast: _Cast, rng: random.Random) -> list[Piece]:
     return [(cast.fill(slots[p]), slots[p]) if p in slots else (p, None) for p in parts if p]
 
 
-def _style(rng: random.Random):
+def _style(rng: random.Random) -> Callable[[list[Piece]], list[Piece]]:
     """How this dialogue is written: mostly as it stands; else lower case, unpunctuated, upper case, or with typos."""
     kind = rng.choices(("plain", "lower", "speech", "upper", "typos"), (62, 15, 8, 3, 12))[0]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
@@ -21,8 +22,8 @@ CHECKPOINT_SECONDS = 120
 
 def fit(
     model: PreTrainedModel,
-    batches: Sequence[Sequence[object]],
-    collate: Callable[[Sequence[object]], Batch],
+    batches: Sequence[Sequence[Any]],
+    collate: Callable[[Sequence[Any]], Batch],
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     lr: float,
     seed: int,
@@ -61,10 +62,11 @@ def fit(
     return losses
 
 
-def bucketed(items: Sequence[object], size: Callable[[object], int], budget: int, rng: object) -> list[list[object]]:
+def bucketed(items: Sequence[Any], size: Callable[[Any], int], budget: int, rng: Random) -> list[list[Any]]:
     """Items in batches of like length, about `budget` tokens each after padding; the batches in random order."""
     order = sorted(items, key=lambda item: (size(item) // 16, rng.random()))
-    batches, batch = [], []
+    batches: list[list[Any]] = []
+    batch: list[Any] = []
     for item in order:
         if batch and (len(batch) + 1) * max(size(item), size(batch[-1])) > budget:
             batches.append(batch)
@@ -101,7 +103,7 @@ def _step(
     return value.item()
 
 
-def _checkpoint(state: Path, identity: str, losses: list, weights: list, optimizer: object, schedule: object) -> None:
+def _checkpoint(state: Path, identity: str, losses: list, weights: list, optimizer: Any, schedule: Any) -> None:
     import torch
 
     state.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +119,7 @@ def _checkpoint(state: Path, identity: str, losses: list, weights: list, optimiz
     aside.replace(state)
 
 
-def _resume(state: Path, identity: str, weights: list, optimizer: object, schedule: object) -> list[float]:
+def _resume(state: Path, identity: str, weights: list, optimizer: Any, schedule: Any) -> list[float]:
     import torch
 
     content = torch.load(state, weights_only=True)
