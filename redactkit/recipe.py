@@ -15,14 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from redactkit import alignment, context, corpora, proposer, reviewer, synthesis
+from redactkit import alignment, context, corpora, proposer, reviewer, swaps, synthesis
 from redactkit.cascade import Cascade, read_profile
 from redactkit.corpora import Corpus
 from redactkit.scoring import score
 
 VALIDATION_SEED = 99
 REVIEWER_SEED = 7
-REVIEWER_SHARE = 0.3  # of the proposers' number of dialogues, and half their name swaps: lessons teach it more
+REVIEWER_SHARE = 0.45  # of the proposers' number of dialogues, and half their name swaps: lessons teach it more
 CANDIDATE_THRESHOLD = 0.005  # lower than in use, so that the reviewer meets more of what must be kept
 
 
@@ -141,7 +141,7 @@ def _validation(corpora_dir: str | Path | None) -> dict[str, Corpus]:
     return out
 
 
-def _dialogues(numbers: dict[str, int], swaps: int, seed: int, corpora_dir: str | Path | None, half: int) -> Corpus:
+def _dialogues(numbers: dict[str, int], n_swaps: int, seed: int, corpora_dir: str | Path | None, half: int) -> Corpus:
     """Synthetic dialogues of both platforms and, where there are corpora, one half of StepVerify with names swapped."""
     problems = corpora.story_problems(corpora_dir)[half::2] if corpora_dir else None
     parts = [synthesis.synthesize(platform, n, seed, problems) for platform, n in numbers.items()]
@@ -149,7 +149,7 @@ def _dialogues(numbers: dict[str, int], swaps: int, seed: int, corpora_dir: str 
         source = corpora.load(corpora_dir, "stepverify", "train")
         mine = set(source.turns["dialogue_id"].drop_duplicates().iloc[half::2])
         old, gold, keep = (t[t["dialogue_id"].isin(mine)] for t in (source.turns, source.gold, source.keep))
-        parts += [_named(synthesis.swap_names(old, gold, keep, 1000 * seed + n), f"#{n}") for n in range(swaps)]
+        parts += [_named(swaps.swap_names(old, gold, keep, 1000 * seed + n), f"#{n}") for n in range(n_swaps)]
     turns, gold, keep = (pd.concat(tables, ignore_index=True) for tables in zip(*parts))
     return Corpus(turns, gold, keep, gold.iloc[:0])
 

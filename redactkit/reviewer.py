@@ -1,7 +1,8 @@
 """Stage 2: the encoder reviewer answers REDACT or KEEP for each candidate in its context (PAPER.md R6).
 
-The span is marked with « » in its context and the answer is read at the opening mark. Trained with focal loss (γ = 2)
-on cascade-aligned labels, AdamW with warm-up 0.1, at most 384 tokens (paper, Table 5).
+The dialogue's evidence comes first, then the context with the span between « »; the answer is read at the opening
+mark. Trained with focal loss (γ = 2) on cascade-aligned labels, AdamW with warm-up 0.1, at most 384 tokens (paper,
+Table 5).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 ANSWERS = [KEEP, REDACT]
-MAX_TOKENS, SPAN_TOKENS = 384, 64
+MAX_TOKENS, SPAN_TOKENS, EVIDENCE_TOKENS = 384, 64, 96
 TRAIN_TOKENS, SCORE_TOKENS = 2048, 8192  # a batch, after padding
 GAMMA = 2.0
 _IGNORED = -100
@@ -39,7 +40,7 @@ class Reviewer:
         self.tokenizer, self.model, self.config = models.load_component(folder, allow_download)
 
     def review(self, contexts: pd.DataFrame, progress: Callable | None = None) -> np.ndarray:
-        """The probability of REDACT for each row of `contexts` (columns before, surface, after)."""
+        """The probability of REDACT for each row of `contexts` (columns evidence, before, surface, after)."""
         import torch
 
         examples = list(enumerate(_encode(contexts, [0] * len(contexts), self.tokenizer)))
@@ -90,19 +91,20 @@ def focal_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 def _encode(contexts: pd.DataFrame, answers: list[int], tokenizer: PreTrainedTokenizerFast) -> list[Example]:
     """Token ids with the span marked; a context that is too long loses its far ends."""
-    before, span, after = (
+    evidence, before, span, after = (
         [ids for ids, _ in models.encode(tokenizer, [t.translate(_MARKS) for t in contexts[c]])]
-        for c in ("before", "surface", "after")
+        for c in ("evidence", "before", "surface", "after")
     )
     (opening, closing) = (ids for ids, _ in models.encode(tokenizer, ["«", "»"]))
     out = []
-    for b, s, a, answer in zip(before, span, after, answers):
+    for known, b, s, a, answer in zip(evidence, before, span, after, answers):
         s = s[:SPAN_TOKENS]
-        room = MAX_TOKENS - len(s) - len(opening) - len(closing) - 2
+        known = [tokenizer.cls_token_id, *known[:EVIDENCE_TOKENS], tokenizer.sep_token_id]
+        room = MAX_TOKENS - len(known) - len(s) - len(opening) - len(closing) - 1
         left = min(len(b), max(room - len(a), room * 2 // 3))
         b, a = b[len(b) - left :], a[: room - left]
-        ids = [tokenizer.cls_token_id, *b, *opening, *s, *closing, *a, tokenizer.sep_token_id]
-        out.append((ids, 1 + len(b), answer))
+        ids = [*known, *b, *opening, *s, *closing, *a, tokenizer.sep_token_id]
+        out.append((ids, len(known) + len(b), answer))
     return out
 
 

@@ -10,7 +10,7 @@ from redactkit import models, reviewer
 
 
 def contexts(*rows: tuple[str, str, str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["before", "surface", "after"])
+    return pd.DataFrame(rows, columns=["before", "surface", "after"]).assign(evidence="turn 1 of 2.")
 
 
 def test_focal_loss_is_cross_entropy_that_forgets_easy_rows():
@@ -62,3 +62,12 @@ def test_answers_come_in_the_order_asked_and_none_for_nothing(tiny_weights):
     together, alone = one.review(contexts(*rows)), [one.review(contexts(r))[0] for r in rows]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     assert one.review(contexts()).tolist() == []
+
+
+def test_evidence_stands_first_and_is_cut_at_its_end():
+    tokenizer, _ = models.load_base("tiny-bert", reviewer.ANSWERS, None, 0)
+    long = contexts(("hi", "Bo", "")).assign(evidence="math " * 300)
+    ((ids, mark, _),) = reviewer._encode(long, [1], tokenizer)
+    evidence = [tokenizer.cls_token_id, *ids[1 : 1 + reviewer.EVIDENCE_TOKENS], tokenizer.sep_token_id]
+    assert ids[: len(evidence)] == evidence
+    assert tokenizer.convert_ids_to_tokens(ids[len(evidence) : mark + 1]) == ["hi", "«"]

@@ -1,14 +1,11 @@
-"""Synthetic dialogues: every span exact, every learned type present, both roles for one name; and name swaps."""
+"""Synthetic dialogues: every span exact, every learned type present, both roles for one name, the splits apart."""
 
 import pandas as pd
 import pytest
-from conftest import spans_of, turns_of
-from hypothesis import given
-from hypothesis import strategies as st
 
-from redactkit import synthesis
-from redactkit.synthesis import swap_names, synthesize
-from redactkit.tables import LEARNED_LABELS, InputError, check_spans, check_turns, make_spans
+from redactkit import casting, synthesis
+from redactkit.synthesis import SPLITS, synthesize
+from redactkit.tables import LEARNED_LABELS, InputError, check_spans, check_turns
 
 
 @pytest.fixture(scope="module", params=["A", "B"])
@@ -76,38 +73,27 @@ def test_a_scene_with_a_fault_is_named_by_file_and_line(tmp_path, monkeypatch):
 
 
 def test_name_pools_come_from_many_origins():
-    pools = synthesis.name_pools()
+    pools = casting.name_pools()
     assert len(pools) >= 30
     assert all(len(given) >= 15 for given, _ in pools.values())
 
 
-TURNS = turns_of("tutor: Hi Maria!", "student/Maria: maria here. Tom has 3 plums, Tom eats 1.")
-GOLD = spans_of(TURNS, (0, "Maria"), (1, "maria"))
-KEEP = make_spans(
-    dict(dialogue_id="d", turn_id=1, start=s, end=s + 3, surface="Tom", label="problem_character") for s in (12, 29)
-)
+def test_the_splits_have_the_papers_sizes_and_share_no_scene_with_training():
+    sizes = {part: synthesis.split(part, "A")[0]["dialogue_id"].nunique() for part in SPLITS}
+    assert sizes == {"train": 800, "val": 100, "test": 100, "challenge": 50}
+    for name in ("chats", "lessons"):
+        train, held_out = (set(synthesis._scenes(name, h)) for h in (False, True))
+        assert len(held_out) > 20
+        assert len(train) + len(held_out) >= len(set(synthesis.scenes(name)))
 
 
-@given(st.integers(0, 10_000))
-def test_a_swap_changes_names_and_nothing_else(seed):
-    turns, gold, keep = swap_names(TURNS, GOLD, KEEP, seed, collide=0)
-    check_spans(gold, turns)
-    check_spans(keep, turns)
-    person, character = gold["surface"].iat[0], keep["surface"].iat[0]
-    assert turns["text"].tolist() == [
-        f"Hi {person}!",
-        f"{person.lower()} here. {character} has 3 plums, {character} eats 1.",
-    ]
-    assert turns["speaker"].tolist() == ["tutor", person]
+def test_every_challenge_dialogue_names_a_participant_and_a_character():
+    _, gold, keep = synthesis.split("challenge", "A")
+    people = set(gold.loc[gold["label"] == "Name", "dialogue_id"])
+    assert len(people) == SPLITS["challenge"]["A"]
+    assert people == set(keep.loc[keep["label"] == "problem_character", "dialogue_id"])
 
 
-def test_with_full_collision_the_student_has_the_characters_name():
-    _, gold, keep = swap_names(TURNS, GOLD, KEEP, seed=1, collide=1)
-    assert gold["surface"].iat[0] == keep["surface"].iat[0]
-
-
-def test_labels_other_than_names_pass_unchanged():
-    turns = turns_of("student: I go to Oak School")
-    swapped, gold, _ = swap_names(turns, spans_of(turns, (0, "Oak School", "School")), make_spans([]), seed=1)
-    assert swapped["text"].tolist() == turns["text"].tolist()
-    assert gold["label"].tolist() == ["School"]
+def test_an_unknown_part_is_refused():
+    with pytest.raises(InputError, match="part 'dev' is unknown; choose one of train, val, test, challenge"):
+        synthesis.split("dev", "A")
