@@ -36,7 +36,9 @@ def render(turns: pd.DataFrame, candidates: pd.DataFrame, evidence: Sequence[str
     texts = text_of(turns)
     tags = [_tag(role, speaker) for role, speaker in zip(turns["role"], turns["speaker"])]
     lines = [f"{tag}: {text}" for tag, text in zip(tags, turns["text"])]
-    members = {d: rows.tolist() for d, rows in pd.Series(range(len(turns))).groupby(turns["dialogue_id"].to_numpy())}
+    members = {
+        str(d): rows.tolist() for d, rows in pd.Series(range(len(turns))).groupby(turns["dialogue_id"].to_numpy())
+    }
     order = {row: n for rows in members.values() for n, row in enumerate(rows)}
     known = _Evidence(turns, members, evidence)
     out = []
