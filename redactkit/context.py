@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import pandas as pd
 
@@ -61,6 +62,7 @@ class _Evidence:
         self.texts, self.roles = turns["text"].tolist(), turns["role"].tolist()
         speakers = turns["speaker"].tolist()
         self.rosters = {d: _roster([speakers[r] for r in rows]) for d, rows in members.items()}
+        self.is_math = cache(lambda row: mathtext.is_math(self.texts[row]))  # a long turn may hold many candidates
         self.where: dict[str, dict[str, list[tuple[int, int, int]]]] = {}
 
     def of(self, dialogue: str, row: int, n: int, start: int, end: int) -> str:
@@ -71,7 +73,7 @@ class _Evidence:
             "position": lambda: self._position(dialogue, n, mentions, (row, start)),
             "roster": lambda: _present(surface, self.rosters[dialogue]),
             "mentions": lambda: self._snippets(others, row),
-            "math": lambda: "math." if mathtext.is_math(self.texts[row]) else "",
+            "math": lambda: "math." if self.is_math(row) else "",
         }
         return " ".join(filter(None, (tell[kind]() for kind in EVIDENCE if kind in self.kinds)))
 

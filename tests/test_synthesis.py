@@ -84,6 +84,7 @@ def test_the_splits_have_the_papers_sizes_and_share_no_scene_with_training():
     for name in ("chats", "lessons"):
         train, held_out = (set(synthesis._scenes(name, h)) for h in (False, True))
         assert len(held_out) > 20
+        assert train.isdisjoint(held_out)
         assert len(train) + len(held_out) >= len(set(synthesis.scenes(name)))
 
 
