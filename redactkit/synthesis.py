@@ -22,8 +22,8 @@ from redactkit.swaps import Piece, collect, join
 from redactkit.tables import InputError, make_spans
 
 SCENES = {  # what a dialogue of each platform is put together from, with the weight of each file
-    "A": {"chats": 6, "identifiers": 1, "lessons": 0.5},
-    "B": {"lessons": 3, "classroom": 4, "identifiers": 1.5, "chats": 1},
+    "A": {"chats": 6, "sums": 4, "identifiers": 1, "lessons": 0.5},
+    "B": {"lessons": 3, "classroom": 4, "sums": 2.5, "identifiers": 1.5, "chats": 1},
 }
 GOLD = {
     **dict.fromkeys("student peer peer2 peer3 tutor ms full surname initial nick spelled family".split(), "Name"),
