@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,10 +52,10 @@ def name_pools() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     return pools
 
 
-def given_name(rng: random.Random) -> str:
-    """One given name; origins are equally likely, but words, made-up names and the American ones more so."""
+def given_name(rng: random.Random, origins: Sequence[str] = ()) -> str:
+    """One given name of `origins`; of all, each is equally likely, but words, made-up and American names more so."""
     pools = name_pools()
-    origin = rng.choice([*pools, *["words"] * 4, "eponyms", *["made up"] * 3, *["en_US"] * 3])
+    origin = rng.choice(list(origins) or [*pools, *["words"] * 4, "eponyms", *["made up"] * 3, *["en_US"] * 3])
     return rng.choice(pools[origin][0])
 
 

@@ -1,8 +1,8 @@
 """How the committed weights are made: which dialogues train what, and the figures that go on each card.
 
 Nothing is trained on what it is judged by. Each proposer has its own synthetic dialogues; the reviewer learns from
-what both propose on dialogues that neither was trained on, since on its own training dialogues a proposer makes too
-few mistakes to learn from. With `corpora`, StepVerify's training dialogues (CC BY-SA 4.0) are used the same way, one
+what both propose on dialogues that neither was trained on, since on its own training dialogues a proposer makes
+too few mistakes to learn from. With `corpora`, StepVerify's training dialogues (CC BY-SA 4.0) are used the same way, one
 half for the proposers and the other for the reviewer, each with names exchanged, and GSM8K and SVAMP problems (MIT)
 are mixed into the synthetic dialogues.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from redactkit import alignment, context, corpora, proposer, reviewer, swaps, synthesis
+from redactkit import agreement, alignment, context, corpora, proposer, reviewer, swaps, synthesis
 from redactkit.cascade import Cascade, read_profile
 from redactkit.corpora import Corpus
 from redactkit.scoring import score
@@ -23,7 +23,13 @@ from redactkit.scoring import score
 VALIDATION_SEED = 99
 REVIEWER_SEED = 7
 REVIEWER_SHARE = 0.45  # of the proposers' number of dialogues, and half their name swaps: lessons teach it more
+NOISE = 0.1  # share of the names that are mistyped or lose their capital in the reviewer's swaps
 CANDIDATE_THRESHOLD = 0.005  # lower than in use, so that the reviewer meets more of what must be kept
+SHARES = {  # which of StepVerify's dialogues, by their place, teach or check what
+    "proposers": lambda place: place % 2 == 0,
+    "reviewer": lambda place: place % 2 == 1 and place % 20 != 1,
+    "calibration": lambda place: place % 20 == 1,
+}
 
 
 def train_proposer(
@@ -39,7 +45,7 @@ def train_proposer(
     plan, part = settings["train"], settings["proposers"][which]
     options = plan["proposer"]
     seed = options["seeds"][which]
-    data = _dialogues(plan["dialogues"], plan["swaps"], seed, corpora_dir, half=0)
+    data = _dialogues(plan["dialogues"], plan["swaps"], seed, corpora_dir, "proposers")
     folder = Path(out) / part["weights"]
     command = _command(f"proposer --which {which}", profile, corpora_dir)
     proposer.train(
@@ -86,12 +92,14 @@ def reviewer_rows(
     settings = read_profile(profile)
     plan = settings["train"]
     numbers = {platform: int(n * REVIEWER_SHARE) for platform, n in plan["dialogues"].items()}
-    data = _dialogues(numbers, (plan["swaps"] + 1) // 2, REVIEWER_SEED, corpora_dir, half=1)
+    data = _dialogues(numbers, (plan["swaps"] + 1) // 2, REVIEWER_SEED, corpora_dir, "reviewer")
     proposed = []
     for name, part in settings["proposers"].items():
         one = proposer.Proposer(Path(weights) / part["weights"], name, CANDIDATE_THRESHOLD, allow_download)
         proposed.append(one.propose(data.turns, progress))
-    labelled = alignment.label(proposer.union(proposed), data.gold)
+    candidates = proposer.union(proposed)
+    candidates = pd.concat([candidates, agreement.echo(data.turns, candidates)], ignore_index=True)
+    labelled = alignment.label(candidates, data.gold)
     return context.render(data.turns, labelled), labelled["decision"].tolist(), data
 
 
@@ -141,17 +149,24 @@ def _validation(corpora_dir: str | Path | None) -> dict[str, Corpus]:
     return out
 
 
-def _dialogues(numbers: dict[str, int], n_swaps: int, seed: int, corpora_dir: str | Path | None, half: int) -> Corpus:
-    """Synthetic dialogues of both platforms and, where there are corpora, one half of StepVerify with names swapped."""
-    problems = corpora.story_problems(corpora_dir)[half::2] if corpora_dir else None
+def _dialogues(numbers: dict[str, int], n_swaps: int, seed: int, corpora_dir: str | Path | None, share: str) -> Corpus:
+    """Synthetic dialogues of both platforms and, where there are corpora, a share of StepVerify with names swapped."""
+    problems = corpora.story_problems(corpora_dir)[share == "reviewer" :: 2] if corpora_dir else None
     parts = [synthesis.synthesize(platform, n, seed, problems) for platform, n in numbers.items()]
     if corpora_dir:
-        source = corpora.load(corpora_dir, "stepverify", "train")
-        mine = set(source.turns["dialogue_id"].drop_duplicates().iloc[half::2])
-        old, gold, keep = (t[t["dialogue_id"].isin(mine)] for t in (source.turns, source.gold, source.keep))
-        parts += [_named(swaps.swap_names(old, gold, keep, 1000 * seed + n), f"#{n}") for n in range(n_swaps)]
+        old = stepverify(corpora_dir, share)
+        noise = NOISE if share == "reviewer" else 0.0
+        parts += [_named(swaps.swap_names(*old[:3], 1000 * seed + n, noise=noise), f"#{n}") for n in range(n_swaps)]
     turns, gold, keep = (pd.concat(tables, ignore_index=True) for tables in zip(*parts))
     return Corpus(turns, gold, keep, gold.iloc[:0])
+
+
+def stepverify(corpora_dir: str | Path, share: str) -> Corpus:
+    """The training dialogues of StepVerify that are for one of SHARES."""
+    source = corpora.load(corpora_dir, "stepverify", "train")
+    ids = source.turns["dialogue_id"].drop_duplicates()
+    mine = {d for place, d in enumerate(ids) if SHARES[share](place)}
+    return Corpus(*(table[table["dialogue_id"].isin(mine)].reset_index(drop=True) for table in source))
 
 
 def _named(

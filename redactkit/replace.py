@@ -67,7 +67,7 @@ class _Numbers:
         return f"[{label.upper()}_{number}]"
 
     def _person(self, surface: str) -> int:
-        name = _name_parts(surface)
+        name = name_parts(surface)
         for number, forms in enumerate(self.people, 1):
             if name in forms or all(_one_person(name, form) for form in forms):
                 forms.add(name)
@@ -83,7 +83,7 @@ class _Numbers:
         return known.index(folded) + 1
 
 
-def _name_parts(surface: str) -> tuple[str, ...]:
+def name_parts(surface: str) -> tuple[str, ...]:
     """A name's words without case, accents, titles and possessive: "Ms. Núñez's" → ("nunez",)."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", surface) if not unicodedata.combining(c)).casefold()
     found = re.findall(r"\w+", re.sub(r"['’]s\b", "", bare))

@@ -8,7 +8,7 @@ Table 5).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from redactkit import models, training
+from redactkit.context import EVIDENCE
 from redactkit.tables import KEEP, REDACT
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ def train(
     card: Callable[[dict[str, Any]], str],
     allow_download: bool = False,
     progress: Callable | None = None,
+    evidence: Sequence[str] = EVIDENCE,
 ) -> list[float]:
-    """Train a reviewer on contexts and their right answers and write it to `folder`; returns the loss of each step."""
+    """Train a reviewer on contexts and their right answers and write it to `folder`; returns the loss of each step.
+
+    `evidence`: the kinds that the contexts were rendered with, to be shown the same ones later.
+    """
     tokenizer, model = models.load_base(base, ANSWERS, lora_r, seed, allow_download)
     examples = _encode(contexts, [ANSWERS.index(a) for a in answers], tokenizer)
     rng = random.Random(seed)
@@ -77,6 +82,7 @@ def train(
         model, batches, lambda b: _collate(list(b), tokenizer), focal_loss, lr, seed, Path(folder), progress=progress
     )
     config = dict(base=base, labels=ANSWERS, lora_r=lora_r, lr=lr, epochs=epochs, seed=seed, rows=len(examples))
+    config["evidence"] = list(evidence)
     config |= dict(steps=len(losses), final_loss=round(float(np.mean(losses[-20:])), 4))
     models.save_component(folder, model, config, card(config))
     return losses

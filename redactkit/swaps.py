@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,21 +14,28 @@ Piece = tuple[str, tuple[str, str] | None]  # a stretch of text, with the table 
 
 
 def swap_names(
-    turns: pd.DataFrame, gold: pd.DataFrame, keep: pd.DataFrame, seed: int, collide: float = 1 / 3
+    turns: pd.DataFrame,
+    gold: pd.DataFrame,
+    keep: pd.DataFrame,
+    seed: int,
+    collide: float = 1 / 3,
+    noise: float = 0.0,
+    origins: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Exchange every labelled name of each dialogue for one from the pools, one new name for each old name and role.
 
     With probability `collide` a participant takes the name of a character of the same dialogue, so that one string
-    stands in both roles. Case is kept (jordy → maribel). Labels other than names pass unchanged. Speaker labels that
-    are a participant's name follow.
+    stands in both roles. Case is kept (jordy → maribel), but for the share `noise` of the mentions, which lose it or
+    are mistyped (Maribel → maribel, Marribel, Mairbel). `origins` limits the names to some of `casting.name_pools`.
+    Labels other than names pass unchanged. Speaker labels that are a participant's name follow.
     """
-    rng = random.Random(f"swap-{seed}")
+    rng, slip = random.Random(f"swap-{seed}"), random.Random(f"slip-{seed}")
     new_turns: list[dict] = []
     new_gold: list[dict] = []
     new_keep: list[dict] = []
     names = {kind: _by_dialogue(table) for kind, table in (("gold", gold), ("keep", keep))}
     fresh = {
-        dialogue: _fresh_names(names["gold"].get(dialogue, []), names["keep"].get(dialogue, []), rng, collide)
+        dialogue: _fresh_names(names["gold"].get(dialogue, []), names["keep"].get(dialogue, []), rng, collide, origins)
         for dialogue in dict.fromkeys(turns["dialogue_id"])
     }
     for row in turns.to_dict("records"):
@@ -38,7 +46,10 @@ def swap_names(
             for s in table.get(dialogue, [])
             if s["turn_id"] == turn
         )
-        pieces = _exchange(row["text"], marks, fresh[dialogue])
+        pieces = [
+            (_mistyped(text, slip) if mark and _is_name(*mark) and slip.random() < noise else text, mark)
+            for text, mark in _exchange(row["text"], marks, fresh[dialogue])
+        ]
         speaker = fresh[dialogue].get(("Name", row["speaker"].casefold()), row["speaker"])
         new_turns.append({**row, "speaker": speaker, "text": join(pieces)})
         collect(pieces, dialogue, turn, new_gold, new_keep)
@@ -67,13 +78,15 @@ def _by_dialogue(spans: pd.DataFrame) -> dict[str, list[dict]]:
     return out
 
 
-def _fresh_names(gold: list[dict], keep: list[dict], rng: random.Random, collide: float) -> dict:
+def _fresh_names(
+    gold: list[dict], keep: list[dict], rng: random.Random, collide: float, origins: Sequence[str]
+) -> dict:
     """A new name for each (label, old name); participants and characters are drawn apart, then collide by chance."""
-    fresh = {("keep", old): given_name(rng) for old in dict.fromkeys(s["surface"].casefold() for s in keep)}
+    fresh = {("keep", old): given_name(rng, origins) for old in dict.fromkeys(s["surface"].casefold() for s in keep)}
     characters = list(fresh.values())
     for old in dict.fromkeys(s["surface"].casefold() for s in gold if s["label"] == "Name"):
         clash = characters and rng.random() < collide
-        fresh["Name", old] = rng.choice(characters) if clash else given_name(rng)
+        fresh["Name", old] = rng.choice(characters) if clash else given_name(rng, origins)
     return fresh
 
 
@@ -91,3 +104,21 @@ def _exchange(text: str, spans: list, fresh: dict) -> list[Piece]:
 
 def _same_case(old: str, new: str) -> str:
     return new.lower() if old.islower() else new.upper() if old.isupper() and len(old) > 1 else new
+
+
+def _is_name(kind: str, label: str) -> bool:
+    return kind == "keep" or label == "Name"
+
+
+def _mistyped(name: str, rng: random.Random) -> str:
+    """The name in lower case, or with two letters exchanged, one doubled or one left out; never its first."""
+    if len(name) < 4 or rng.random() < 0.5:
+        return name.lower()
+    at = rng.randrange(1, len(name) - 1)
+    return rng.choice(
+        (
+            name[:at] + name[at + 1] + name[at] + name[at + 2 :],
+            name[:at] + name[at] + name[at:],
+            name[:at] + name[at + 1 :],
+        )
+    )
