@@ -14,6 +14,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
@@ -23,7 +25,7 @@ SURE = 0.5  # the proposers' score from which a name is looked up in the rest of
 SHORTEST = 3  # letters of a word that is looked up or compared: initials and "Al" are too little to go by
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
-_ALIKE = 0.85  # share of letters in common from which two names are one, misspelt
+ALIKE, LONG_ENOUGH = 0.85, 5  # share of letters in common from which two words of five letters are one, misspelt
 
 
 def echo(turns: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
@@ -60,3 +62,41 @@ def _parts(surface: str) -> set[str]:
 
 def _held(spans: Iterable[tuple[int, int]], start: int, end: int) -> bool:
     return any(overlaps((start, end), span) for span in spans)
+
+
+def people(candidates: pd.DataFrame) -> np.ndarray:
+    """A number for the person each name candidate may mean, the same for all forms of one name in a dialogue; −1: none.
+
+    Forms are one name when they share a word, when a word begins another ("Jon", "Jonathan") or when two words are
+    nearly the same ("Jonathan", "Jonathon"). Case, accents, titles and possessives do not count.
+    """
+    out = np.full(len(candidates), -1)
+    is_name = (candidates["label"] == "Name").to_numpy()
+    first = 0
+    for rows in candidates.groupby("dialogue_id", sort=False).indices.values():
+        rows = rows[is_name[rows]]
+        forms = [frozenset(_parts(s)) for s in candidates["surface"].iloc[rows]]
+        words = sorted({w for form in forms for w in form})
+        of_word = _one_name(words, forms)
+        for row, form in zip(rows, forms):
+            out[row] = first + of_word[min(form)] if form else -1
+        first += len(words)
+    return out
+
+
+def _one_name(words: list[str], forms: list[frozenset[str]]) -> dict[str, int]:
+    """For each word the number of its name: words of one form, and words alike, belong together."""
+    place = {w: n for n, w in enumerate(words)}
+    pairs = [(place[min(form)], place[w]) for form in set(forms) for w in form]
+    pairs += [(a, b) for a in range(len(words)) for b in range(a) if _alike(words[a], words[b])]
+    links = coo_matrix((np.ones(len(pairs)), tuple(zip(*pairs)) or ((), ())), shape=(len(words),) * 2)
+    return dict(zip(words, connected_components(links, directed=False)[1].tolist()))
+
+
+def _alike(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    if a[0] != b[0] or len(short) < SHORTEST:
+        return False
+    if long.startswith(short):
+        return True
+    return len(short) >= LONG_ENOUGH and difflib.SequenceMatcher(None, a, b).ratio() >= ALIKE

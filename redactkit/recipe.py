@@ -2,8 +2,8 @@
 
 Nothing is trained on what it is judged by. Each proposer has its own synthetic dialogues; the reviewer learns from
 what both propose on dialogues that neither was trained on, since on its own training dialogues a proposer makes
-too few mistakes to learn from. With `corpora`, StepVerify's training dialogues (CC BY-SA 4.0) are used the same way, one
-half for the proposers and the other for the reviewer, each with names exchanged, and GSM8K and SVAMP problems (MIT)
+too few mistakes to learn from. With `corpora`, StepVerify's training dialogues (CC BY-SA 4.0) are used in the same way,
+one half for the proposers and the other for the reviewer, each with names exchanged, and GSM8K and SVAMP problems (MIT)
 are mixed into the synthetic dialogues.
 """
 
