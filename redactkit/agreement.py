@@ -23,6 +23,7 @@ from redactkit.tables import make_spans, overlaps, spans_by_turn
 
 SURE = 0.5  # the proposers' score from which a name is looked up in the rest of the dialogue
 SHORTEST = 3  # letters of a word that is looked up or compared: initials and "Al" are too little to go by
+CLEAR = 0.6  # log-odds at which one mention says REDACT or KEEP by itself; chosen on the development parts
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 ALIKE, LONG_ENOUGH = 0.85, 5  # share of letters in common from which two words of five letters are one, misspelt
@@ -44,7 +45,7 @@ def echo(turns: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
     held = spans_by_turn(candidates)
     rows = []
     for dialogue, turn, text in zip(turns["dialogue_id"], turns["turn_id"], turns["text"]):
-        names = known.get(dialogue)
+        names = known.get(dialogue, set())
         for word in _WORD.finditer(text) if names else ():
             end = word.start() + len(_POSSESSIVE.sub("", word[0]))
             surface = text[word.start() : end]
@@ -64,6 +65,19 @@ def _held(spans: Iterable[tuple[int, int]], start: int, end: int) -> bool:
     return any(overlaps((start, end), span) for span in spans)
 
 
+def agree(candidates: pd.DataFrame, logits: np.ndarray) -> np.ndarray:
+    """The log-odds of each candidate after the mentions of one person have been heard together.
+
+    All mentions get their mean, and so one answer. Where one is clearly redacted and another clearly kept (CLEAR), the
+    text tells two bearers of the name apart, or a name from a word, and each mention keeps its own.
+    """
+    who = people(candidates)
+    heard = pd.Series(logits).where((who >= 0) & np.isfinite(logits)).groupby(who)
+    separated = (heard.transform("max") >= CLEAR) & (heard.transform("min") <= -CLEAR)
+    alone = (who < 0) | ~np.isfinite(logits) | separated.to_numpy()
+    return np.where(alone, logits, heard.transform("mean"))
+
+
 def people(candidates: pd.DataFrame) -> np.ndarray:
     """A number for the person each name candidate may mean, the same for all forms of one name in a dialogue; −1: none.
 
@@ -73,8 +87,8 @@ def people(candidates: pd.DataFrame) -> np.ndarray:
     out = np.full(len(candidates), -1)
     is_name = (candidates["label"] == "Name").to_numpy()
     first = 0
-    for rows in candidates.groupby("dialogue_id", sort=False).indices.values():
-        rows = rows[is_name[rows]]
+    for members in candidates.groupby("dialogue_id", sort=False).indices.values():
+        rows = np.asarray(members)[is_name[members]]
         forms = [frozenset(_parts(s)) for s in candidates["surface"].iloc[rows]]
         words = sorted({w for form in forms for w in form})
         of_word = _one_name(words, forms)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from scipy.special import logit
 
-from redactkit import context, models, rules
+from redactkit import agreement, calibration, models, rules
 from redactkit.proposer import Proposer, union
 from redactkit.reviewer import Reviewer
 from redactkit.tables import KEEP, REDACT, InputError, check_turns, in_order, make_spans, spans_by_turn
 
+NEAR = 1e-4  # how near to 0 and 1 a probability may come
 PROFILES = Path(__file__).parent / "profiles"
 
 
@@ -26,11 +28,16 @@ class Cascade:
 
     @classmethod
     def load(
-        cls, profile: str | Path = "offline", weights: str | Path | None = None, allow_download: bool = False
+        cls,
+        profile: str | Path = "offline",
+        weights: str | Path | None = None,
+        allow_download: bool = False,
+        seed: int | None = None,
     ) -> Cascade:
         """Load the models of a profile ("offline", "ci", "paper", or a YAML file's path).
 
-        `weights` is the folder that holds the trained components (default: those that ship with the package).
+        `weights` is the folder that holds the trained components (default: those that ship with the package); `seed`
+        picks one of the reviewers trained with several (default: the profile's).
 
         Raises
         ------
@@ -42,14 +49,20 @@ class Cascade:
             Proposer(folder / p["weights"], name, p["threshold"], allow_download)
             for name, p in settings["proposers"].items()
         ]
-        reviewer = settings["reviewer"]
-        return cls(
-            proposers, Reviewer(folder / reviewer["weights"], reviewer["threshold"], reviewer["weight"], allow_download)
-        )
+        part = settings["reviewer"]
+        reviewer = Reviewer(reviewer_folder(settings, folder, seed), part["threshold"], part["weight"], allow_download)
+        return cls(proposers, reviewer)
 
     def propose(self, turns: pd.DataFrame, progress: Callable | None = None) -> pd.DataFrame:
         """Candidates of stage 1A: the union of the proposers' spans over checked `turns`."""
         return union([p.propose(turns, progress) for p in self.proposers])
+
+    def find(
+        self, turns: pd.DataFrame, lexicon: list[tuple[str, str]] | None = None, progress: Callable | None = None
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """What the rules decide of checked `turns`, and the candidates to be reviewed: the union and its echoes."""
+        direct = rules.find(turns, lexicon)
+        return direct, candidates_of(turns, direct, self.propose(turns, progress))
 
     def decide(
         self,
@@ -66,12 +79,44 @@ class Cascade:
         InputError : `turns` breaks the contract.
         """
         turns = check_turns(turns)
-        direct = rules.find(turns, lexicon)
-        candidates = _outside(self.propose(turns, progress), direct)
-        p = self.reviewer.review(context.render(turns, candidates), progress)
-        w = self.reviewer.weight
-        p = w * p + (1 - w) * candidates["score"].to_numpy() if w < 1 else p
-        return in_order(pd.concat([direct, _decided(candidates, p, self.reviewer.threshold)], ignore_index=True), turns)
+        direct, candidates = self.find(turns, lexicon, progress)
+        decided = settle(candidates, self.reviewer.review(turns, candidates, progress), self.reviewer)
+        return in_order(pd.concat([direct, decided], ignore_index=True), turns)
+
+
+def candidates_of(turns: pd.DataFrame, direct: pd.DataFrame, proposed: pd.DataFrame) -> pd.DataFrame:
+    """What is reviewed: proposed spans that no rule has decided, and the other mentions of the names among them."""
+    proposed = _outside(proposed, direct)
+    found = agreement.echo(turns, pd.concat([proposed, direct], ignore_index=True))
+    return pd.concat([proposed, found], ignore_index=True) if len(found) else proposed
+
+
+def settle(
+    candidates: pd.DataFrame, reviewed: np.ndarray, reviewer: Reviewer, agree: bool = True, calibrate: bool = True
+) -> pd.DataFrame:
+    """`candidates` with their decisions: reviewer and proposers weighed, mentions in agreement, calibrated, cut.
+
+    `reviewed`: the reviewer's probability of each candidate. `agree` and `calibrate` are off in the ablation alone;
+    without calibration the cut is at a half.
+    """
+    logits = weighed(candidates, reviewed, reviewer.weight)
+    logits = agreement.agree(candidates, logits) if agree else logits
+    if not calibrate:
+        return _decided(candidates, calibration.apply(logits, calibration.NONE), 0.5)
+    return _decided(candidates, calibration.apply(logits, reviewer.calibration), reviewer.threshold)
+
+
+def weighed(candidates: pd.DataFrame, reviewed: np.ndarray, weight: float) -> np.ndarray:
+    """Log-odds of the mean of the reviewer's probability and the proposers' score, which an echo does not have."""
+    score = candidates["score"].to_numpy(dtype=float)
+    p = np.where(np.isnan(score), reviewed, weight * reviewed + (1 - weight) * score) if weight < 1 else reviewed
+    return logit(np.clip(p, NEAR, 1 - NEAR))
+
+
+def reviewer_folder(settings: dict[str, Any], weights: Path, seed: int | None = None) -> Path:
+    """Where the reviewer of a profile lies: "reviewer-{seed}" stands for one folder a seed."""
+    part = settings["reviewer"]
+    return weights / part["weights"].format(seed=part["seed"] if seed is None else seed)
 
 
 def read_profile(profile: str | Path) -> dict[str, Any]:

@@ -129,6 +129,54 @@ def evaluate(
     return _show(comparison.compare(parts, system or [], _bar), as_json)
 
 
+@app.command(epilog="Example: redactkit challenge --corpora ../shared/corpora --cases ../shared/cases --part dev")
+def challenge(
+    corpora: Annotated[Path, typer.Option("--corpora", help="Folder of labelled corpora in the contract.")],
+    part: Annotated[str, typer.Option(help="dev or test.")] = "test",
+    cases: Annotated[Path | None, typer.Option(help="Folder of hand-written cases, dev.turns.jsonl and so on.")] = None,
+    profile: Profile = "offline",
+    weights: Annotated[Path | None, typer.Option(help="Folder of trained components, if not the shipped ones.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Reviewers to run; may be repeated. [42, 13, 101]")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON rows in place of tables.")] = False,
+) -> None:
+    """The hard cases: mean ± std over reviewers, the same dialogues with names exchanged, and names of each origin."""
+    from redactkit import challenge as hard
+    from redactkit.cascade import Cascade
+
+    parts = hard.parts_of(corpora, part, cases)
+    seeds = seed or list(hard.SEEDS)
+    rows = hard.measure(parts, profile, weights, seeds, _bar)
+    _show(rows if as_json else hard.summary(rows), as_json)
+    swapped = {name: data for name, data in parts.items() if len(data.keep) and name != "cases"}
+    table = hard.unchanged(swapped, profile, weights, seeds, _bar)
+    _show(table if as_json else hard.summary(table), as_json)
+    if "mathdial" in parts:
+        _show(hard.by_origin(parts["mathdial"], Cascade.load(profile, weights, seed=seeds[0]), bar=_bar), as_json)
+
+
+@app.command(epilog="Example: redactkit ablate --corpora ../shared/corpora --out runs/ablation")
+def ablate(
+    corpora: Annotated[Path, typer.Option("--corpora", help="Folder of labelled corpora in the contract.")],
+    out: Annotated[Path, typer.Option(help="Folder for the reviewers trained here; found there, not trained again.")],
+    part: Annotated[str, typer.Option(help="dev or test.")] = "test",
+    profile: Profile = "offline",
+    weights: Annotated[Path | None, typer.Option(help="Folder of trained components, if not the shipped ones.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="May be repeated. [42, 13, 101]")] = None,
+    train_only: Annotated[bool, typer.Option("--train-only", help="Train, and leave the table for later.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON rows in place of a table.")] = False,
+) -> None:
+    """Take one part of the cascade away at a time: a table of what each is worth, mean ± std over reviewers."""
+    from redactkit import ablation, models
+    from redactkit import challenge as hard
+
+    folder, seeds = weights or models.WEIGHTS, seed or list(hard.SEEDS)
+    ablation.train(profile, folder, out, corpora, seeds, _bar)
+    if train_only:
+        return
+    rows = ablation.measure(profile, folder, out, hard.parts_of(corpora, part), seeds, _bar)
+    _show(rows if as_json else hard.summary(rows, ["corpus", "variant"]), as_json)
+
+
 @app.command(epilog="Example: redactkit demo")
 def demo(profile: Profile = "offline") -> None:
     """Redact the sample lesson and show it before and after, in the terminal only."""
@@ -174,15 +222,19 @@ def train_proposer(
 def train_reviewer(
     out: WeightsOut,
     profile: Profile = "offline",
-    seed: Annotated[int | None, typer.Option(help="The paper's: 13, 42, 101. Default: the profile's.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="May be repeated; the paper's: 13, 42, 101. Default: the profile's.")
+    ] = None,
     corpora: CorporaDir = None,
     allow_download: Download = False,
 ) -> None:
     """Train the reviewer (stage 2) on what the proposers in --out propose on dialogues they have not seen."""
     from redactkit import recipe
 
-    folder = recipe.train_reviewer(profile, out, corpora, seed, allow_download, _bar("reviewer"))
-    _err.print(f"Wrote {folder}", highlight=False)
+    seeds: list[int | None] = [*seed] if seed else [None]
+    for one in seeds:
+        folder = recipe.train_reviewer(profile, out, corpora, one, allow_download, _bar("reviewer"))
+        _err.print(f"Wrote {folder}", highlight=False)
 
 
 @train_app.command("all", epilog="Example: redactkit train all --out my-weights --corpora ../shared/corpora")

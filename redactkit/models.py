@@ -107,6 +107,12 @@ def save_component(folder: str | Path, model: PreTrainedModel, config: dict[str,
             out.write(content)
 
 
+def add_to_config(folder: str | Path, **settings: Any) -> None:
+    """Add settings to a trained component's `config.json`."""
+    with whole_file(Path(folder) / "config.json") as out:
+        out.write((json.dumps({**read_config(folder), **settings}, indent=2) + "\n").encode())
+
+
 def load_component(folder: str | Path, allow_download: bool = False) -> tuple[Any, Any, dict[str, Any]]:
     """Tokenizer, model (factors merged, evaluation mode) and settings of a trained component.
 

@@ -9,18 +9,31 @@ are mixed into the synthetic dialogues.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from redactkit import agreement, alignment, context, corpora, proposer, reviewer, swaps, synthesis
-from redactkit.cascade import Cascade, read_profile
+from redactkit import (
+    agreement,
+    alignment,
+    calibration,
+    context,
+    corpora,
+    models,
+    proposer,
+    reviewer,
+    swaps,
+    synthesis,
+)  # fmt: skip
+from redactkit.cascade import Cascade, read_profile, reviewer_folder, weighed
 from redactkit.corpora import Corpus
 from redactkit.scoring import score
+from redactkit.tables import REDACT, check_turns
 
-VALIDATION_SEED = 99
+VALIDATION_SEED, CALIBRATION_SEED = 99, 5
+CALIBRATION = {"A": 100, "B": 60}  # synthetic dialogues
 REVIEWER_SEED = 7
 REVIEWER_SHARE = 0.45  # of the proposers' number of dialogues, and half their name swaps: lessons teach it more
 NOISE = 0.1  # share of the names that are mistyped or lose their capital in the reviewer's swaps
@@ -50,7 +63,7 @@ def train_proposer(
     command = _command(f"proposer --which {which}", profile, corpora_dir)
     proposer.train(
         data.turns, data.gold, folder, part["base"], options["lora_r"], options["lr"], options["epochs"], seed,
-        _card(f"Proposer {which} (stage 1A)", command, data), allow_download, progress,
+        card(f"Proposer {which} (stage 1A)", command, data), allow_download, progress,
     )  # fmt: skip
     return folder
 
@@ -63,22 +76,39 @@ def train_reviewer(
     allow_download: bool = False,
     progress: Callable | None = None,
 ) -> Path:
-    """Train the reviewer of a profile on what its proposers in `out` propose; returns the reviewer's folder.
+    """Train and calibrate the reviewer of a profile on what its proposers in `out` propose; returns its folder.
 
     `seed` (default: the profile's) fixes the fresh weights and the order of rows; the rows are the same for all seeds.
     """
     settings = read_profile(profile)
-    part, options = settings["reviewer"], settings["train"]["reviewer"]
+    seed = settings["reviewer"]["seed"] if seed is None else seed
+    folder = reviewer_folder(settings, Path(out), seed)
     contexts, answers, data = reviewer_rows(profile, out, corpora_dir, allow_download, progress)
-    folder = Path(out) / part["weights"]
-    seed = options["seed"] if seed is None else seed
     command = _command(f"reviewer --seed {seed}", profile, corpora_dir)
     rows = f"{len(answers):,} candidates, {answers.count('REDACT'):,} REDACT"
-    reviewer.train(
-        contexts, answers, folder, part["base"], options["lora_r"], options["lr"], options["epochs"], seed,
-        _card(f"Reviewer (stage 2), trained on {rows}", command, data), allow_download, progress,
-    )  # fmt: skip
+    write_card = card(f"Reviewer (stage 2), trained on {rows}", command, data)
+    fit_reviewer(settings, contexts, answers, folder, seed, write_card, allow_download, progress)
+    calibrate(profile, out, corpora_dir, [seed], allow_download)
     return folder
+
+
+def fit_reviewer(
+    settings: dict[str, Any],
+    contexts: pd.DataFrame,
+    answers: list[str],
+    folder: Path,
+    seed: int,
+    card: Callable[[dict[str, Any]], str],
+    allow_download: bool = False,
+    progress: Callable | None = None,
+    evidence: Sequence[str] = context.EVIDENCE,
+) -> None:
+    """Train a reviewer with a profile's settings on rendered contexts, without calibrating it."""
+    part, options = settings["reviewer"], settings["train"]["reviewer"]
+    reviewer.train(
+        contexts, answers, folder, part["base"], options["lora_r"], options["lr"], options["epochs"], seed, card,
+        allow_download, progress, evidence,
+    )  # fmt: skip
 
 
 def reviewer_rows(
@@ -87,12 +117,18 @@ def reviewer_rows(
     corpora_dir: str | Path | None = None,
     allow_download: bool = False,
     progress: Callable | None = None,
+    evidence: Sequence[str] = context.EVIDENCE,
+    swapped: bool = True,
 ) -> tuple[pd.DataFrame, list[str], Corpus]:
-    """Contexts and cascade-aligned answers of the union's candidates on dialogues that no proposer has seen."""
+    """Contexts and cascade-aligned answers of the union's candidates on dialogues that no proposer has seen.
+
+    `swapped`: off in the ablation, where the public dialogues stand once, with their own names.
+    """
     settings = read_profile(profile)
     plan = settings["train"]
     numbers = {platform: int(n * REVIEWER_SHARE) for platform, n in plan["dialogues"].items()}
-    data = _dialogues(numbers, (plan["swaps"] + 1) // 2, REVIEWER_SEED, corpora_dir, "reviewer")
+    n_swaps = (plan["swaps"] + 1) // 2 if swapped else 0
+    data = _dialogues(numbers, n_swaps, REVIEWER_SEED, corpora_dir, "reviewer")
     proposed = []
     for name, part in settings["proposers"].items():
         one = proposer.Proposer(Path(weights) / part["weights"], name, CANDIDATE_THRESHOLD, allow_download)
@@ -100,7 +136,46 @@ def reviewer_rows(
     candidates = proposer.union(proposed)
     candidates = pd.concat([candidates, agreement.echo(data.turns, candidates)], ignore_index=True)
     labelled = alignment.label(candidates, data.gold)
-    return context.render(data.turns, labelled), labelled["decision"].tolist(), data
+    return context.render(data.turns, labelled, evidence), labelled["decision"].tolist(), data
+
+
+def calibrate(
+    profile: str | Path,
+    weights: str | Path,
+    corpora_dir: str | Path | None = None,
+    seeds: Sequence[int] = (),
+    allow_download: bool = False,
+) -> None:
+    """Fit the calibration of trained reviewers on dialogues that trained nothing, and store it with their weights.
+
+    The dialogues: synthetic ones of the held-out scenes and, with `corpora_dir`, StepVerify's calibration share, as
+    it is and with its names exchanged.
+    """
+    data, found = calibration_dialogues(corpora_dir), None
+    settings = read_profile(profile)
+    for seed in seeds or [settings["reviewer"]["seed"]]:
+        cascade = Cascade.load(profile, weights, allow_download, seed)
+        found = cascade.find(data.turns)[1] if found is None else found
+        fit_calibration(cascade, data, found, reviewer_folder(settings, Path(weights), seed))
+
+
+def fit_calibration(cascade: Cascade, data: Corpus, candidates: pd.DataFrame, folder: Path) -> None:
+    """Fit the calibration of a loaded cascade's reviewer to labelled dialogues and write it to its config."""
+    reviewed = cascade.reviewer.review(data.turns, candidates)
+    logits = agreement.agree(candidates, weighed(candidates, reviewed, cascade.reviewer.weight))
+    right = alignment.label(candidates, data.gold)["decision"] == REDACT
+    cascade.reviewer.calibration = calibration.fit(logits, right.to_numpy())
+    models.add_to_config(folder, calibration=cascade.reviewer.calibration)
+
+
+def calibration_dialogues(corpora_dir: str | Path | None) -> Corpus:
+    """Labelled dialogues that trained nothing and test nothing, for `calibrate`."""
+    parts = [synthesis.synthesize(platform, n, CALIBRATION_SEED, held_out=True) for platform, n in CALIBRATION.items()]
+    if corpora_dir:
+        own = stepverify(corpora_dir, "calibration")
+        parts += [own[:3], _named(swaps.swap_names(*own[:3], CALIBRATION_SEED), "#swap")]
+    turns, gold, keep = (pd.concat(tables, ignore_index=True) for tables in zip(*parts))
+    return Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
 
 
 def validate(profile: str | Path, weights: str | Path, corpora_dir: str | Path | None = None) -> pd.DataFrame:
@@ -131,8 +206,9 @@ def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame) -> 
         lines.append(
             f"| {r['corpus']} | {r['system']} | {r['precision']:.3f} | {r['recall']:.3f} | {r['f1']:.3f} | {share} |"
         )
-    for part in (*settings["proposers"].values(), settings["reviewer"]):
-        path = Path(out) / part["weights"] / "card.md"
+    folders = [Path(out) / part["weights"] for part in settings["proposers"].values()]
+    for folder in (*folders, reviewer_folder(settings, Path(out))):
+        path = folder / "card.md"
         text = path.read_text(encoding="utf-8").split("\n## Measured")[0].rstrip("\n")
         path.write_text("\n".join([text, *lines, ""]), encoding="utf-8")
 
@@ -140,8 +216,8 @@ def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame) -> 
 def _validation(corpora_dir: str | Path | None) -> dict[str, Corpus]:
     out = {}
     for platform in ("A", "B"):
-        turns, gold, keep = synthesis.synthesize(platform, 60, VALIDATION_SEED)
-        out[f"synthetic {platform}"] = Corpus(turns, gold, keep, gold.iloc[:0])
+        turns, gold, keep = synthesis.synthesize(platform, 60, VALIDATION_SEED, held_out=True)
+        out[f"synthetic {platform}, held-out scenes"] = Corpus(turns, gold, keep, gold.iloc[:0])
     if corpora_dir:
         for name in ("mathdial", "mathdial_collide", "talkmoves", "bridge"):
             if (Path(corpora_dir) / name).is_dir():
@@ -180,7 +256,8 @@ def _command(what: str, profile: str | Path, corpora_dir: str | Path | None) -> 
     return f"redactkit train {what} --profile {profile}" + (" --corpora CORPORA" if corpora_dir else "")
 
 
-def _card(title: str, command: str, data: Corpus) -> Callable[[dict[str, Any]], str]:
+def card(title: str, command: str, data: Corpus) -> Callable[[dict[str, Any]], str]:
+    """A function that writes a component's card from its settings: title, base, data and the command that made it."""
     sources = data.turns["dialogue_id"].str.extract(r"^(synth-[AB]|stepverify)")[0]
     per_source = data.turns["dialogue_id"].groupby(sources).nunique()
     licence = {"synth-A": "made here", "synth-B": "made here", "stepverify": "CC BY-SA 4.0, names exchanged"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from redactkit import models, training
+from redactkit import calibration, context, models, training
 from redactkit.context import EVIDENCE
 from redactkit.tables import KEEP, REDACT
 
@@ -39,11 +39,14 @@ class Reviewer:
         """Load the component in `folder`; a candidate is redacted from p_redact = `threshold` on."""
         self.threshold, self.weight = threshold, weight
         self.tokenizer, self.model, self.config = models.load_component(folder, allow_download)
+        self.evidence = self.config.get("evidence", EVIDENCE)
+        self.calibration = self.config.get("calibration", calibration.NONE)
 
-    def review(self, contexts: pd.DataFrame, progress: Callable | None = None) -> np.ndarray:
-        """The probability of REDACT for each row of `contexts` (columns evidence, before, surface, after)."""
+    def review(self, turns: pd.DataFrame, candidates: pd.DataFrame, progress: Callable | None = None) -> np.ndarray:
+        """The probability of REDACT for each row of `candidates`, read in its context; not yet calibrated."""
         import torch
 
+        contexts = context.render(turns, candidates, self.evidence)
         examples = list(enumerate(_encode(contexts, [0] * len(contexts), self.tokenizer)))
         out = np.zeros(len(examples))
         batches = training.bucketed(examples, lambda e: len(e[1][0]), SCORE_TOKENS, random.Random(0))
