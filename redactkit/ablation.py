@@ -19,7 +19,7 @@ from redactkit.corpora import Corpus
 from redactkit.reviewer import Reviewer
 from redactkit.tables import REDACT
 
-BUDGET = 4000  # candidates that each reviewer of the ablation is trained on
+SHARE, BUDGET = 0.1, 3500  # synthetic dialogues, and candidates that each reviewer of the ablation is trained on
 TRAINED: dict[str, dict[str, Any]] = {"full": {}, "no swaps": {"swapped": False}, "no evidence": {"evidence": ()}}
 SWITCHED = ("no agreement", "no calibration", "proposer a only", "reviewer off")
 Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
@@ -43,7 +43,7 @@ def train(
         if not missing:
             continue
         contexts, answers, rows = recipe.reviewer_rows(
-            profile, weights, corpora_dir, progress=bar and bar(f"{variant}: candidates"), **options
+            profile, weights, corpora_dir, progress=bar and bar(f"{variant}: candidates"), share=SHARE, **options
         )
         some = np.sort(np.random.default_rng(0).permutation(len(answers))[:BUDGET])
         card = recipe.card(f"Reviewer of the ablation: {variant}", "redactkit ablate", rows)

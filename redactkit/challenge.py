@@ -56,25 +56,22 @@ def parts_of(folder: str | Path, part: str, cases: str | Path | None = None) -> 
     return parts
 
 
-def measure(
-    parts: dict[str, Corpus],
-    profile: str | Path = "offline",
-    weights: str | Path | None = None,
-    seeds: Sequence[int] = SEEDS,
-    bar: Bar | None = None,
-) -> pd.DataFrame:
-    """One row a corpus and reviewer: corpus, seed, SHARES; a last block "all" has the error over all candidates."""
-    cascades = {seed: Cascade.load(profile, weights, seed=seed) for seed in seeds}
+def measure(parts: dict[str, Corpus], cascades: dict[int, Cascade], bar: Bar | None = None) -> pd.DataFrame:
+    """One row a corpus and reviewer: corpus, seed, SHARES; a last block, "all", has the error over all candidates.
+
+    `cascades`: one for each reviewer, by its seed, with the same proposers.
+    """
+    finder = next(iter(cascades.values()))
     rows, answers = [], []
     for name, data in parts.items():
-        direct, candidates = cascades[seeds[0]].find(data.turns, progress=bar and bar(f"proposers on {name}"))
+        direct, candidates = finder.find(data.turns, progress=bar and bar(f"proposers on {name}"))
         for seed, cascade in cascades.items():
             reviewed = cascade.reviewer.review(data.turns, candidates, bar and bar(f"reviewer {seed} on {name}"))
             decided = settle(candidates, reviewed, cascade.reviewer)
             rows.append({"corpus": name, "seed": seed, **figures(data, direct, decided)})
             answers.append(answered(data, decided).assign(seed=seed))
     every = pd.concat(answers)
-    for seed in seeds:
+    for seed in cascades:
         all_of = every[every["seed"] == seed]
         error = calibration.expected_error(all_of["p"].to_numpy(), all_of["redact"].to_numpy())
         rows.append({"corpus": "all", "seed": seed, "calibration_error": error})
@@ -105,52 +102,40 @@ def summary(rows: pd.DataFrame, by: Sequence[str] = ("corpus",)) -> pd.DataFrame
     return pd.DataFrame(text, index=mean.index).reset_index()
 
 
-def unchanged(
-    parts: dict[str, Corpus],
-    profile: str | Path = "offline",
-    weights: str | Path | None = None,
-    seeds: Sequence[int] = SEEDS,
-    bar: Bar | None = None,
-) -> pd.DataFrame:
-    """`invariance` of each corpus and reviewer: columns corpus, seed, unchanged."""
-    cascades = {seed: Cascade.load(profile, weights, seed=seed) for seed in seeds}
-    rows = []
-    for name, data in parts.items():
-        for seed, cascade in cascades.items():
-            share = invariance(data, cascade, progress=bar and bar(f"swaps of {name}, reviewer {seed}"))
-            rows.append({"corpus": name, "seed": seed, "unchanged": share})
-    return pd.DataFrame(rows)
-
-
 def invariance(
-    data: Corpus, cascade: Cascade, n_swaps: int = 3, seed: int = 0, progress: Callable | None = None
-) -> float:
-    """Share of the labelled name mentions whose decision is the same after a swap as before, over `n_swaps` swaps."""
-    before = _decisions(data, cascade, progress)
-    same = []
-    for n in range(n_swaps):
-        turns, gold, keep = swaps.swap_names(*data[:3], seed=seed + n)
-        after = _decisions(Corpus(check_turns(turns), gold, keep, gold.iloc[:0]), cascade, progress)
-        both = before.merge(after, on=["kind", "dialogue_id", "turn_id", "place"], suffixes=("", "_after"))
-        same.append(both["redacted"] == both["redacted_after"])
-    return float(pd.concat(same).mean())
+    data: Corpus, cascades: dict[int, Cascade], seed: int = 0, progress: Callable | None = None
+) -> pd.DataFrame:
+    """Share of the labelled name mentions whose decision is the same when the dialogues' names are exchanged.
+
+    Columns seed (the reviewer's) and unchanged. `seed` fixes the swap; participants take a character's name as often
+    as in training.
+    """
+    before = _decisions(data, cascades, progress)
+    turns, gold, keep = swaps.swap_names(*data[:3], seed=seed)
+    after = _decisions(Corpus(check_turns(turns), gold, keep, gold.iloc[:0]), cascades, progress)
+    both = before.merge(after, on=["seed", "kind", "dialogue_id", "turn_id", "place"], suffixes=("", "_after"))
+    same = both["redacted"] == both["redacted_after"]
+    return same.groupby(both["seed"], sort=False).mean().rename("unchanged").reset_index()
 
 
-def by_origin(data: Corpus, cascade: Cascade, n_swaps: int = 3, seed: int = 0, bar: Bar | None = None) -> pd.DataFrame:
-    """Recall of names when all names of the corpus are of one origin: columns origin, names, recall, worst last.
+def by_origin(
+    data: Corpus, cascades: dict[int, Cascade], n_swaps: int = 2, seed: int = 0, bar: Bar | None = None
+) -> pd.DataFrame:
+    """Recall of names when all names of a corpus are of one origin: columns origin, names, recall (of all reviewers).
 
-    Dialogues without a name are left out.
+    Best first. Dialogues without a name are left out.
     """
     named = set(data.gold.loc[data.gold["label"] == "Name", "dialogue_id"])
     some = [t[t["dialogue_id"].isin(named)] for t in data[:3]]
     rows = []
     for origin, pools in ORIGINS.items():
-        hits: list[pd.Series] = []
+        runs = []
         for n in range(n_swaps):
             turns, gold, keep = swaps.swap_names(some[0], some[1], some[2], seed=seed + n, origins=pools)
-            found = _decisions(Corpus(check_turns(turns), gold, keep, gold.iloc[:0]), cascade, bar and bar(origin))
-            hits.append(found.loc[found["kind"] == "gold", "redacted"])
-        rows.append({"origin": origin, "names": sum(map(len, hits)), "recall": float(pd.concat(hits).mean())})
+            swapped = Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
+            runs.append(_decisions(swapped, cascades, bar and bar(origin)))
+        hits = pd.concat(runs).query("kind == 'gold'")["redacted"]
+        rows.append({"origin": origin, "names": len(hits) // len(cascades), "recall": float(hits.mean())})
     return pd.DataFrame(rows).sort_values("recall", ascending=False, ignore_index=True)
 
 
@@ -184,17 +169,19 @@ def _words(surfaces: Iterable[str]) -> set[str]:
     return {word for surface in surfaces for word in name_parts(surface)}
 
 
-def _decisions(data: Corpus, cascade: Cascade, progress: Callable | None) -> pd.DataFrame:
-    """Whether each labelled name is redacted; `place` counts the names of a turn, which a swap leaves in order."""
-    spans = cascade.decide(data.turns, progress=progress)
-    redacted = spans_by_turn(spans[spans["decision"] == REDACT])
+def _decisions(data: Corpus, cascades: dict[int, Cascade], progress: Callable | None) -> pd.DataFrame:
+    """Whether each reviewer redacts each labelled name; `place` counts the names of a turn, whose order stays."""
+    direct, candidates = next(iter(cascades.values())).find(data.turns, progress=progress)
     labelled = {"gold": data.gold[data.gold["label"] == "Name"], "keep": data.keep}
     rows = []
-    for kind, table in labelled.items():
-        for (d, t), marks in spans_by_turn(table).items():
-            for place, mark in enumerate(marks):
-                rows.append((kind, d, t, place, any(overlaps(mark, hit) for hit in redacted.get((d, t), ()))))
-    return pd.DataFrame(rows, columns=["kind", "dialogue_id", "turn_id", "place", "redacted"])
+    for seed, cascade in cascades.items():
+        decided = settle(candidates, cascade.reviewer.review(data.turns, candidates, progress), cascade.reviewer)
+        hits = spans_by_turn(pd.concat([direct, decided[decided["decision"] == REDACT]], ignore_index=True))
+        for kind, table in labelled.items():
+            for (d, t), marks in spans_by_turn(table).items():
+                redacted = [any(overlaps(mark, hit) for hit in hits.get((d, t), ())) for mark in marks]
+                rows += [(seed, kind, d, t, place, hit) for place, hit in enumerate(redacted)]
+    return pd.DataFrame(rows, columns=["seed", "kind", "dialogue_id", "turn_id", "place", "redacted"])
 
 
 def _plus_minus(mean: float, spread: float) -> str:

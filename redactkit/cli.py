@@ -144,14 +144,17 @@ def challenge(
     from redactkit.cascade import Cascade
 
     parts = hard.parts_of(corpora, part, cases)
-    seeds = seed or list(hard.SEEDS)
-    rows = hard.measure(parts, profile, weights, seeds, _bar)
+    cascades = {one: Cascade.load(profile, weights, seed=one) for one in seed or hard.SEEDS}
+    rows = hard.measure(parts, cascades, _bar)
     _show(rows if as_json else hard.summary(rows), as_json)
-    swapped = {name: data for name, data in parts.items() if len(data.keep) and name != "cases"}
-    table = hard.unchanged(swapped, profile, weights, seeds, _bar)
+    some = {name: data for name, data in parts.items() if name.startswith(("mathdial", "synthetic"))}
+    swapped = [
+        hard.invariance(d, cascades, progress=_bar(f"{n}, names exchanged")).assign(corpus=n) for n, d in some.items()
+    ]
+    table = pd.concat(swapped, ignore_index=True)
     _show(table if as_json else hard.summary(table), as_json)
     if "mathdial" in parts:
-        _show(hard.by_origin(parts["mathdial"], Cascade.load(profile, weights, seed=seeds[0]), bar=_bar), as_json)
+        _show(hard.by_origin(parts["mathdial"], cascades, bar=_bar), as_json)
 
 
 @app.command(epilog="Example: redactkit ablate --corpora ../shared/corpora --out runs/ablation")

@@ -119,14 +119,16 @@ def reviewer_rows(
     progress: Callable | None = None,
     evidence: Sequence[str] = context.EVIDENCE,
     swapped: bool = True,
+    share: float = REVIEWER_SHARE,
 ) -> tuple[pd.DataFrame, list[str], Corpus]:
     """Contexts and cascade-aligned answers of the union's candidates on dialogues that no proposer has seen.
 
-    `swapped`: off in the ablation, where the public dialogues stand once, with their own names.
+    `swapped`: off in the ablation, where the public dialogues stand once, with their own names. `share`: synthetic
+    dialogues, of the number that a proposer is trained on.
     """
     settings = read_profile(profile)
     plan = settings["train"]
-    numbers = {platform: int(n * REVIEWER_SHARE) for platform, n in plan["dialogues"].items()}
+    numbers = {platform: int(n * share) for platform, n in plan["dialogues"].items()}
     n_swaps = (plan["swaps"] + 1) // 2 if swapped else 0
     data = _dialogues(numbers, n_swaps, REVIEWER_SEED, corpora_dir, "reviewer")
     proposed = []
