@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, spans_of, turns_of
 
-from redactkit import Cascade, formats, replace, scoring
+from redactkit import Cascade, calibration, formats, replace, scoring
 from redactkit.cascade import read_profile
 from redactkit.tables import SPAN_COLUMNS, InputError, ModelError, check_spans, make_spans, read_spans
 
@@ -13,13 +13,13 @@ from redactkit.tables import SPAN_COLUMNS, InputError, ModelError, check_spans, 
 class Says:
     """A stage that answers what it is told, to see what the walk does with it."""
 
-    def __init__(self, answer, threshold=0.5, weight=1.0):
-        self.answer, self.threshold, self.weight = answer, threshold, weight
+    def __init__(self, answer, threshold=0.5, weight=1.0, calibration=calibration.NONE):
+        self.answer, self.threshold, self.weight, self.calibration = answer, threshold, weight, calibration
 
     def propose(self, turns, progress=None):
         return self.answer
 
-    def review(self, contexts, progress=None):
+    def review(self, turns, candidates, progress=None):
         return np.array(self.answer)
 
 
@@ -35,16 +35,44 @@ def test_the_reviewer_decides_and_keeps_are_reported_too():
     spans = decided([0.8, 0.2], candidates)
     assert spans.columns.tolist() == SPAN_COLUMNS
     assert spans[["surface", "source", "decision", "p_redact", "route", "reason"]].to_numpy().tolist() == [
-        ["Isaac", "proposer:a", "REDACT", 0.8, "auto", "reviewer"],
+        ["Isaac", "proposer:a", "REDACT", pytest.approx(0.8), "auto", "reviewer"],
         ["isaac@example.com", "rule:Email", "REDACT", 1.0, "auto", "rule"],
-        ["Isaac", "proposer:a", "KEEP", 0.2, "auto", "reviewer"],
+        ["Isaac", "proposer:a", "KEEP", pytest.approx(0.2), "auto", "reviewer"],
     ]
 
 
 def test_a_reviewer_of_half_weight_is_averaged_with_the_proposers_score():
+    candidates = spans_of(TURNS, (1, "Isaac"), source="proposer:a", score=0.4)
+    spans = Cascade([Says(candidates)], Says([0.7], weight=0.5)).decide(TURNS)
+    assert spans["p_redact"].tolist() == [1.0, pytest.approx(0.55)]
+    assert spans["decision"].iat[1] == "REDACT"
+
+
+def test_other_mentions_of_a_sure_name_are_reviewed_and_the_reviewer_alone_answers_for_them():
     candidates = spans_of(TURNS, (1, "Isaac"), source="proposer:a", score=0.9)
-    spans = Cascade([Says(candidates)], Says([0.2], weight=0.5, threshold=0.5)).decide(TURNS)
-    assert spans[["p_redact", "decision"]].to_numpy().tolist()[1] == [0.55, "REDACT"]
+    spans = Cascade([Says(candidates)], Says([0.1, 0.8], weight=0.5)).decide(TURNS)
+    assert spans[["turn_id", "surface", "source"]].to_numpy().tolist() == [
+        [0, "Isaac", "echo"],
+        [0, "isaac@example.com", "rule:Email"],
+        [1, "Isaac", "proposer:a"],
+    ]
+    assert spans["p_redact"].iat[0] > 0.5
+
+
+def test_the_mentions_of_one_child_get_one_answer():
+    turns = turns_of("tutor: Hi Jon", "student: jonathan here", "tutor: thanks Jonathon")
+    candidates = spans_of(turns, (0, "Jon"), (1, "jonathan"), (2, "Jonathon"), score=0.4)
+    spans = Cascade([Says(candidates)], Says([0.9, 0.8, 0.45])).decide(turns)
+    assert spans["decision"].tolist() == ["REDACT"] * 3
+    assert spans["p_redact"].nunique() == 1
+
+
+def test_p_redact_is_calibrated_before_the_threshold():
+    candidates = spans_of(TURNS, (0, "Isaac"), (1, "Isaac"), score=0.4)
+    told = Says([0.8, 0.2], threshold=0.95, calibration={"temperature": 0.5, "offset": 0.0})
+    spans = Cascade([Says(candidates)], told).decide(TURNS)
+    assert spans["p_redact"].tolist() == [pytest.approx(16 / 17), 1.0, pytest.approx(1 / 17)]
+    assert spans["decision"].tolist() == ["KEEP", "REDACT", "KEEP"]
 
 
 def test_what_a_rule_covers_is_not_reviewed():
@@ -105,6 +133,24 @@ def test_one_string_in_both_roles_is_told_apart(offline):
     spans = offline.decide(turns)
     redacted = spans[spans["decision"] == "REDACT"]
     assert redacted[["turn_id", "surface"]].to_numpy().tolist() == [[0, "Jordan"], [2, "Jordan"]]
+
+
+def test_isaac_one_child_in_56_mentions_and_a_character_of_that_name(offline):
+    """The paper's Appendix G: within one dialogue, a student named 56 times and a story character of his name."""
+    praise = (
+        "tutor/Tutor: Great job, Isaac!",
+        "tutor/Tutor: Isaac, what is the next step?",
+        "tutor/Tutor: Thank you Isaac, please write it down",
+        "tutor/Tutor: Can you hear me, isaac?",
+    )
+    problem = "student/Student: Isaac has 15 apples and gives 6 to his sister. How many apples does Isaac have left?"
+    turns = turns_of(*praise * 7, problem, *praise * 7)
+    spans = offline.decide(turns)
+    spans = spans[spans["surface"].str.casefold() == "isaac"]
+    child = spans[spans["turn_id"] != 28]
+    assert len(child) == 56
+    assert child["decision"].eq("REDACT").all()
+    assert spans.loc[spans["turn_id"] == 28, "decision"].tolist() == ["KEEP", "KEEP"]
 
 
 def test_no_turns_no_spans(offline):

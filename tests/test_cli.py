@@ -277,6 +277,6 @@ def test_it_is_a_program_of_its_own():
 
 def test_training_writes_components_and_their_figures(tmp_path, run):
     run("train", "all", "--profile", "ci", "--out", tmp_path)
-    for name in ("proposer-a", "proposer-b", "reviewer"):
+    for name in ("proposer-a", "proposer-b", "reviewer-42"):
         assert {"weights.safetensors", "config.json", "card.md"} == {p.name for p in (tmp_path / name).iterdir()}
-        assert "| synthetic A | union |" in (tmp_path / name / "card.md").read_text()
+        assert "| synthetic A, held-out scenes | union |" in (tmp_path / name / "card.md").read_text()

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import spans_of, turns_of
 
-from redactkit import models, reviewer
+from redactkit import context, models, reviewer
 
 
 def contexts(*rows: tuple[str, str, str]) -> pd.DataFrame:
@@ -40,28 +41,38 @@ def test_marks_in_the_text_are_not_taken_for_ours():
     assert tokenizer.convert_ids_to_tokens(ids).count("«") == 1
 
 
+def told(name: str, *lines: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A dialogue for each line, in which the name is the candidate."""
+    parts = [turns_of(f"tutor: {line}", dialogue=f"{name}-{n}") for n, line in enumerate(lines)]
+    turns = pd.concat(parts, ignore_index=True)
+    return turns, pd.concat([spans_of(part, (0, name)) for part in parts], ignore_index=True)
+
+
 def test_it_learns_to_tell_a_greeting_from_a_story(tmp_path):
     names = "Isaac Maria Tom Ada Bo Kim Lena Otto Ravi Zoe".split()
-    rows = [
-        r for n in names for r in (("tutor: hi ", n, ", how are you?"), ("tutor: ", n, " has 15 apples and eats 3."))
-    ]
+    known = [told(n, f"hi {n}, how are you?", f"{n} has 15 apples and eats 3.") for n in names]
+    rows = pd.concat([context.render(*one) for one in known], ignore_index=True)
     answers = ["REDACT", "KEEP"] * len(names)
-    reviewer.train(
-        contexts(*rows), answers, tmp_path, "minilm-l6", 4, 5e-3, 8, seed=13, card=lambda c: f"{c['rows']} rows"
-    )
-    p = reviewer.Reviewer(tmp_path, 0.5).review(
-        contexts(("tutor: hi ", "Pascal", ", ready?"), ("tutor: ", "Pascal", " has 7 plums."))
-    )
+    reviewer.train(rows, answers, tmp_path, "minilm-l6", 4, 5e-3, 8, seed=13, card=lambda c: f"{c['rows']} rows")
+    p = reviewer.Reviewer(tmp_path, 0.5).review(*told("Pascal", "hi Pascal, ready?", "Pascal has 7 plums."))
     assert (tmp_path / "card.md").read_text() == "20 rows"
     assert p[0] > 0.5 > p[1]
 
 
 def test_answers_come_in_the_order_asked_and_none_for_nothing(tiny_weights):
-    one = reviewer.Reviewer(tiny_weights / "reviewer", 0.5)
-    rows = [("a " * n, "Bo", " b") for n in (50, 1, 200, 3)]
-    together, alone = one.review(contexts(*rows)), [one.review(contexts(r))[0] for r in rows]
+    one = reviewer.Reviewer(tiny_weights / "reviewer-42", 0.5)
+    turns, spans = told("Bo", *("a " * n + "Bo b" for n in (50, 1, 200, 3)))
+    together = one.review(turns, spans)
+    alone = [one.review(turns, spans.iloc[[n]])[0] for n in range(4)]
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    assert one.review(contexts()).tolist() == []
+    assert one.review(turns, spans.iloc[:0]).tolist() == []
+
+
+def test_it_is_shown_the_evidence_it_was_trained_with(tmp_path):
+    turns, spans = told("Bo", "hi Bo", "Bo has 3")
+    rows = context.render(turns, spans, ())
+    reviewer.train(rows, ["REDACT", "KEEP"], tmp_path, "tiny-bert", None, 1e-3, 1, 13, lambda c: "", evidence=())
+    assert reviewer.Reviewer(tmp_path, 0.5).evidence == []
 
 
 def test_evidence_stands_first_and_is_cut_at_its_end():
