@@ -307,7 +307,9 @@ def _uncut(text: str, hits: list[Hit]) -> list[Hit]:
     if not hits or (text.isascii() and "\r" not in text):
         return hits
     edges = [cluster.start() for cluster in regex.finditer(r"\X", text)] + [len(text)]
-    return [(edges[bisect_right(edges, s) - 1], edges[bisect_left(edges, e)], *rest) for s, e, *rest in hits]
+    return [
+        (edges[bisect_right(edges, s) - 1], edges[bisect_left(edges, e)], label, source) for s, e, label, source in hits
+    ]
 
 
 def _is_short(text: str) -> bool:
@@ -389,7 +391,7 @@ def _links(text: str) -> list[tuple[int, int]]:
         length = _link_length(match.group(), head, text[start + len(head) : start + len(head) + _LINK_WINDOW])
         end = start + len(head) + length if length else start
         if length > _LINK_WINDOW - 8:  # longer than the window: to the next blank
-            end = _BLANK_OR_END.search(text, end).start()
+            end = next(_BLANK_OR_END.finditer(text, end)).start()
         if end > start:
             hits.append((start, end))
     return hits

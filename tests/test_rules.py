@@ -430,17 +430,28 @@ def test_thousands_of_short_turns_a_second():
     assert time.process_time() - began < 3000 / 5000
 
 
-def test_codebook_defines_each_label_once():
-    codebook = pd.read_csv(DATA / "codebook.csv")
-    assert list(codebook.columns) == ["label", "definition", "redact_examples", "keep_examples"]
-    assert list(codebook["label"]) == list(LABELS)
-    assert codebook.notna().all().all()
+def codebook():
+    """For each label of the codebook its REDACT and its KEEP examples."""
+    out = {}
+    for entry in (DATA / "codebook.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        label, _, body = entry.partition("\n")
+        definition, redact, keep = regex.split(r"\n(?:REDACT|KEEP)\n", body)
+        assert definition.strip()
+        out[label] = [
+            [line[2:].replace("**", "") for line in part.splitlines() if line.startswith("- ")]
+            for part in (redact, keep)
+        ]
+    return out
+
+
+def test_codebook_defines_each_label_once_with_examples_of_both_answers():
+    assert list(codebook()) == list(LABELS)
+    assert all(len(redact) >= 2 and len(keep) >= 2 for redact, keep in codebook().values())
 
 
 def test_codebook_examples_of_the_rule_labels_hold():
-    codebook = pd.read_csv(DATA / "codebook.csv").set_index("label")
     for label in RULE_LABELS.values():
-        redact, keep = (codebook.loc[label, column].split(" | ") for column in ("redact_examples", "keep_examples"))
+        redact, keep = codebook()[label]
         assert [label in list(find(turns_of(text))["label"]) for text in redact] == [True] * len(redact)
         assert surfaces(*keep) == []
 
