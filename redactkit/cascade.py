@@ -13,6 +13,7 @@ from scipy.special import logit
 
 from redactkit import agreement, calibration, models, rules
 from redactkit.proposer import Proposer, union
+from redactkit.replace import only_title
 from redactkit.reviewer import Reviewer
 from redactkit.tables import KEEP, REDACT, InputError, check_turns, in_order, make_spans, spans_by_turn
 
@@ -85,8 +86,14 @@ class Cascade:
 
 
 def candidates_of(turns: pd.DataFrame, direct: pd.DataFrame, proposed: pd.DataFrame) -> pd.DataFrame:
-    """What is reviewed: proposed spans that no rule has decided, and the other mentions of the names among them."""
+    """What is reviewed: proposed spans that no rule has decided, and the other mentions of the names among them.
+
+    A title alone names nobody and is left out, or every "miss" of the dialogue would be looked up.
+    """
     proposed = _outside(proposed, direct)
+    proposed = proposed[~(proposed["label"].eq("Name") & proposed["surface"].map(only_title).astype(bool))].reset_index(
+        drop=True
+    )
     found = agreement.echo(turns, pd.concat([proposed, direct], ignore_index=True))
     return pd.concat([proposed, found], ignore_index=True) if len(found) else proposed
 

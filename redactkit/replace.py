@@ -90,6 +90,11 @@ def name_parts(surface: str) -> tuple[str, ...]:
     return tuple(w for w in found if w not in _TITLES) or tuple(found)
 
 
+def only_title(surface: str) -> bool:
+    """Whether a "name" holds nothing but titles: "yes miss", "Dr." name nobody."""
+    return set(name_parts(surface)) <= _TITLES
+
+
 def _one_person(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     """Whether the shorter name's words are all in the longer one, in order; an initial stands for a word.
 

@@ -59,6 +59,13 @@ def test_other_mentions_of_a_sure_name_are_reviewed_and_the_reviewer_alone_answe
     assert spans["p_redact"].iat[0] > 0.5
 
 
+def test_a_title_alone_names_nobody():
+    turns = turns_of("student: hi miss", "tutor: what did you miss? ask Miss Ortega")
+    candidates = spans_of(turns, (0, "miss"), (1, "Miss Ortega"), score=0.9)
+    spans = Cascade([Says(candidates)], Says([0.9])).decide(turns)
+    assert spans["surface"].tolist() == ["Miss Ortega"]
+
+
 def test_the_mentions_of_one_child_get_one_answer():
     turns = turns_of("tutor: Hi Jon", "student: jonathan here", "tutor: thanks Jonathon")
     candidates = spans_of(turns, (0, "Jon"), (1, "jonathan"), (2, "Jonathon"), score=0.4)
