@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT, spans_of, turns_of
 
-from redactkit import Cascade, calibration, formats, replace, scoring
+from redactkit import Cascade, calibration, formats, replace, scoring, synthesis
 from redactkit.cascade import read_profile
-from redactkit.tables import SPAN_COLUMNS, InputError, ModelError, check_spans, make_spans, read_spans
+from redactkit.tables import LEARNED_LABELS, SPAN_COLUMNS, InputError, ModelError, check_spans, make_spans, read_spans
 
 
 class Says:
@@ -158,6 +158,15 @@ def test_isaac_one_child_in_56_mentions_and_a_character_of_that_name(offline):
     assert len(child) == 56
     assert child["decision"].eq("REDACT").all()
     assert spans.loc[spans["turn_id"] == 28, "decision"].tolist() == ["KEEP", "KEEP"]
+
+
+def test_every_learned_label_is_redacted_in_scenes_that_training_never_saw(offline):
+    turns, gold, _ = synthesis.synthesize("A", 60, seed=11, held_out=True)
+    spans = offline.decide(turns)
+    for label in LEARNED_LABELS:
+        mine = gold[gold["label"] == label]
+        assert len(mine) >= 5, label
+        assert scoring.score(mine, spans)["recall"] >= 0.9, label
 
 
 def test_no_turns_no_spans(offline):
