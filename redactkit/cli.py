@@ -169,14 +169,14 @@ def ablate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON rows in place of a table.")] = False,
 ) -> None:
     """Take one part of the cascade away at a time: a table of what each is worth, mean ± std over reviewers."""
-    from redactkit import ablation, models
+    from redactkit import ablation, comparison, models
     from redactkit import challenge as hard
 
     folder, seeds = weights or models.WEIGHTS, seed or list(hard.SEEDS)
     ablation.train(profile, folder, out, corpora, seeds, _bar)
     if train_only:
         return
-    rows = ablation.measure(profile, folder, out, hard.parts_of(corpora, part), seeds, _bar)
+    rows = ablation.measure(profile, folder, out, comparison.parts_of(corpora, part), seeds, _bar)
     _show(rows if as_json else hard.summary(rows, ["corpus", "variant"]), as_json)
 
 
