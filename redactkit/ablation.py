@@ -1,7 +1,7 @@
 """What each part of the cascade is worth: the same test with one part taken away, over three reviewers (PAPER.md N2).
 
 Taking away swaps or evidence needs another reviewer, so these and the full one they are compared with are trained here
-on equally few candidates (BUDGET); all else is switched off in the reviewer that was trained with everything.
+on equally few candidates (BUDGET); all else is switched off in the full one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from redactkit.corpora import Corpus
 from redactkit.reviewer import Reviewer
 from redactkit.tables import REDACT
 
-SHARE, BUDGET = 0.1, 3500  # synthetic dialogues, and candidates that each reviewer of the ablation is trained on
+SHARE, BUDGET = 0.07, 2500  # synthetic dialogues, and candidates that each reviewer of the ablation is trained on
 TRAINED: dict[str, dict[str, Any]] = {"full": {}, "no swaps": {"swapped": False}, "no evidence": {"evidence": ()}}
 SWITCHED = ("no agreement", "no calibration", "proposer a only", "reviewer off")
 Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]

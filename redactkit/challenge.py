@@ -118,23 +118,18 @@ def invariance(
     return same.groupby(both["seed"], sort=False).mean().rename("unchanged").reset_index()
 
 
-def by_origin(
-    data: Corpus, cascades: dict[int, Cascade], n_swaps: int = 2, seed: int = 0, bar: Bar | None = None
-) -> pd.DataFrame:
+def by_origin(data: Corpus, cascades: dict[int, Cascade], seed: int = 0, bar: Bar | None = None) -> pd.DataFrame:
     """Recall of names when all names of a corpus are of one origin: columns origin, names, recall (of all reviewers).
 
-    Best first. Dialogues without a name are left out.
+    Best first. Dialogues without a name are left out. `seed` fixes the swap.
     """
     named = set(data.gold.loc[data.gold["label"] == "Name", "dialogue_id"])
     some = [t[t["dialogue_id"].isin(named)] for t in data[:3]]
     rows = []
     for origin, pools in ORIGINS.items():
-        runs = []
-        for n in range(n_swaps):
-            turns, gold, keep = swaps.swap_names(some[0], some[1], some[2], seed=seed + n, origins=pools)
-            swapped = Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
-            runs.append(_decisions(swapped, cascades, bar and bar(origin)))
-        hits = pd.concat(runs).query("kind == 'gold'")["redacted"]
+        turns, gold, keep = swaps.swap_names(some[0], some[1], some[2], seed=seed, origins=pools)
+        swapped = Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
+        hits = _decisions(swapped, cascades, bar and bar(origin)).query("kind == 'gold'")["redacted"]
         rows.append({"origin": origin, "names": len(hits) // len(cascades), "recall": float(hits.mean())})
     return pd.DataFrame(rows).sort_values("recall", ascending=False, ignore_index=True)
 

@@ -72,7 +72,7 @@ def test_recall_is_told_for_each_origin():
     table = challenge.by_origin(DATA, BY_CONTEXT)
     assert set(table["origin"]) == set(challenge.ORIGINS)
     assert table["recall"].eq(1).all()
-    assert table["names"].eq(2).all()  # one name in each of two swaps
+    assert table["names"].eq(1).all()
     assert challenge.by_origin(DATA, NEVER)["recall"].eq(0).all()
 
 
