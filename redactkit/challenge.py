@@ -20,6 +20,7 @@ from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
 from redactkit.tables import KEEP, LABELS, REDACT, InputError, check_turns, overlaps, spans_by_turn
 
+PLATFORMS = ("A", "B")
 SEEDS = (42, 13, 101)  # the paper's
 SHARES = ("precision", "recall", "f1", "keep_share", "calibration_error")  # in the tables, in this order
 ORIGINS = {  # of casting.name_pools, those that are near each other together: enough names for a recall
@@ -48,7 +49,7 @@ def parts_of(folder: str | Path, part: str, cases: str | Path | None = None) -> 
     if "talkmoves" in parts:
         lessons = parts["talkmoves"]
         parts["talkmoves, roles only"] = lessons._replace(turns=lessons.turns.assign(speaker=lessons.turns["role"]))
-    for platform in ("A", "B"):
+    for platform in PLATFORMS:
         turns, gold, keep = synthesis.split("challenge", platform)
         parts[f"synthetic challenge {platform}"] = Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
     if cases is not None:

@@ -146,15 +146,21 @@ def challenge(
     parts = hard.parts_of(corpora, part, cases)
     cascades = {one: Cascade.load(profile, weights, seed=one) for one in seed or hard.SEEDS}
     rows = hard.measure(parts, cascades, _bar)
-    _show(rows if as_json else hard.summary(rows), as_json)
+    if not as_json:
+        _show(hard.summary(rows), as_json)  # at once: what follows takes as long again
     some = {name: data for name, data in parts.items() if name.startswith(("mathdial", "synthetic"))}
     swapped = [
         hard.invariance(d, cascades, progress=_bar(f"{n}, names exchanged")).assign(corpus=n) for n, d in some.items()
     ]
     table = pd.concat(swapped, ignore_index=True)
-    _show(table if as_json else hard.summary(table), as_json)
-    if "mathdial" in parts:
-        _show(hard.by_origin(parts["mathdial"], cascades, bar=_bar), as_json)
+    if not as_json:
+        _show(hard.summary(table), as_json)
+    named = next(iter(parts.values()))
+    origins = hard.by_origin(named, cascades, bar=_bar)
+    if as_json:
+        print(json.dumps(dict(figures=_records(rows), swaps=_records(table), origins=_records(origins)), indent=1))
+    else:
+        _show(origins, as_json)
 
 
 @app.command(epilog="Example: redactkit ablate --corpora ../shared/corpora --out runs/ablation")
@@ -297,7 +303,7 @@ def _marked(turns: pd.DataFrame, spans: pd.DataFrame) -> list[str]:
 
 def _show(rows: pd.DataFrame, as_json: bool) -> None:
     """Print figures as JSON rows, or as a table in which an interval stands beside its share."""
-    records = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    records = _records(rows)
     if as_json:
         print(json.dumps(records, indent=1))
         return
@@ -306,6 +312,10 @@ def _show(rows: pd.DataFrame, as_json: bool) -> None:
     for row in records:
         table.add_row(*(_cell({str(k): v for k, v in row.items()}, column) for column in shown))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _records(rows: pd.DataFrame) -> list[dict[Any, Any]]:
+    return rows.astype(object).where(rows.notna(), None).to_dict("records")
 
 
 def _cell(row: dict[str, Any], column: str) -> str:

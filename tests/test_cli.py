@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,10 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, spans_of, turns_of
 
-from redactkit import cli
-from redactkit.tables import SPAN_COLUMNS
+from redactkit import ablation, challenge, cli
+from redactkit.tables import SPAN_COLUMNS, write_rows
 
 LESSON = ROOT / "data" / "samples" / "lesson.csv"
 
@@ -280,3 +281,43 @@ def test_training_writes_components_and_their_figures(tmp_path, run):
     for name in ("proposer-a", "proposer-b", "reviewer-42"):
         assert {"weights.safetensors", "config.json", "card.md"} == {p.name for p in (tmp_path / name).iterdir()}
         assert "| synthetic A, held-out scenes | union |" in (tmp_path / name / "card.md").read_text()
+
+
+@pytest.fixture
+def small_corpora(tmp_path):
+    """A folder of corpora that holds one, of one dialogue."""
+    turns = turns_of("tutor: Hi Maria!", "student: Tom has 3 plums")
+    (tmp_path / "corpora" / "mathdial").mkdir(parents=True)
+    for kind, table in (
+        ("turns", turns),
+        ("gold", spans_of(turns, (0, "Maria"))),
+        ("keep", spans_of(turns, (1, "Tom", "problem_character"))),
+    ):
+        write_rows(table, tmp_path / "corpora" / "mathdial" / f"dev.{kind}.jsonl")
+    return tmp_path / "corpora"
+
+
+def test_the_challenge_prints_all_its_tables(run, small_corpora, tiny_weights, monkeypatch):
+    monkeypatch.setattr(challenge, "PLATFORMS", ())
+    told = ("challenge", "--corpora", small_corpora, "--part", "dev", "--profile", "ci", "--weights", tiny_weights)
+    tables = json.loads(run(*told, "--seed", 42, "--json").stdout)
+    assert [row["corpus"] for row in tables["figures"]] == ["mathdial", "all"]
+    assert [row["seed"] for row in tables["swaps"]] == [42]
+    assert {row["origin"] for row in tables["origins"]} == set(challenge.ORIGINS)
+    shown = run(*told, "--seed", 42).stdout.decode()
+    assert "calibration_error" in shown
+    assert "unchanged" in shown
+    assert "Turkic" in shown
+
+
+def test_the_ablation_trains_and_shows_a_row_for_each_part(run, small_corpora, tiny_weights, tmp_path):
+    told = ("--part", "dev", "--profile", "ci", "--weights", tiny_weights, "--seed", 42)
+    ablation.train("ci", tiny_weights, tmp_path / "out", seeds=[42])
+    done = run("ablate", "--corpora", small_corpora, "--out", tmp_path / "out", *told, "--json")
+    assert [row["variant"] for row in json.loads(done.stdout)] == [*ablation.TRAINED, *ablation.SWITCHED]
+
+
+def test_several_reviewers_are_trained_by_one_command(run, tiny_weights, tmp_path):
+    shutil.copytree(tiny_weights, tmp_path / "weights")
+    run("train", "reviewer", "--profile", "ci", "--out", tmp_path / "weights", "--seed", 13, "--seed", 101)
+    assert {"reviewer-13", "reviewer-42", "reviewer-101"} <= {p.name for p in (tmp_path / "weights").iterdir()}
