@@ -35,8 +35,7 @@ def train(
 ) -> None:
     """Train and calibrate the reviewers of TRAINED into ``out/<variant>``, but for those that are there."""
     settings, base = read_profile(profile), Cascade.load(profile, weights)
-    data = recipe.calibration_dialogues(corpora_dir)
-    found: pd.DataFrame | None = None
+    known: tuple[Corpus, pd.DataFrame] | None = None
     for variant, options in TRAINED.items():
         folders = {seed: reviewer_folder(settings, folder_of(out, variant), seed) for seed in seeds}
         missing = {seed: folder for seed, folder in folders.items() if not _finished(folder)}
@@ -53,8 +52,10 @@ def train(
                 progress=bar and bar(f"{variant}: reviewer {seed}"), evidence=options.get("evidence", context.EVIDENCE),
             )  # fmt: skip
             cascade = _with_reviewer(base, folder)
-            found = cascade.find(data.turns)[1] if found is None else found
-            recipe.fit_calibration(cascade, data, found, folder)
+            if known is None:
+                data = recipe.calibration_dialogues(settings, corpora_dir)
+                known = data, cascade.find(data.turns)[1]
+            recipe.fit_calibration(cascade, *known, folder)
 
 
 def measure(

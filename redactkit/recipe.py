@@ -33,7 +33,6 @@ from redactkit.scoring import score
 from redactkit.tables import REDACT, check_turns
 
 VALIDATION_SEED, CALIBRATION_SEED = 99, 5
-CALIBRATION = {"A": 100, "B": 60}  # synthetic dialogues
 REVIEWER_SEED = 7
 REVIEWER_SHARE = 0.45  # of the proposers' number of dialogues, and half their name swaps: lessons teach it more
 NOISE = 0.1  # share of the names that are mistyped or lose their capital in the reviewer's swaps
@@ -153,8 +152,8 @@ def calibrate(
     The dialogues: synthetic ones of the held-out scenes and, with `corpora_dir`, StepVerify's calibration share, as
     it is and with its names exchanged.
     """
-    data, found = calibration_dialogues(corpora_dir), None
-    settings = read_profile(profile)
+    settings, found = read_profile(profile), None
+    data = calibration_dialogues(settings, corpora_dir)
     for seed in seeds or [settings["reviewer"]["seed"]]:
         cascade = Cascade.load(profile, weights, allow_download, seed)
         found = cascade.find(data.turns)[1] if found is None else found
@@ -170,9 +169,10 @@ def fit_calibration(cascade: Cascade, data: Corpus, candidates: pd.DataFrame, fo
     models.add_to_config(folder, calibration=cascade.reviewer.calibration)
 
 
-def calibration_dialogues(corpora_dir: str | Path | None) -> Corpus:
+def calibration_dialogues(settings: dict[str, Any], corpora_dir: str | Path | None) -> Corpus:
     """Labelled dialogues that trained nothing and test nothing, for `calibrate`."""
-    parts = [synthesis.synthesize(platform, n, CALIBRATION_SEED, held_out=True) for platform, n in CALIBRATION.items()]
+    numbers = settings["train"]["calibration"]
+    parts = [synthesis.synthesize(platform, n, CALIBRATION_SEED, held_out=True) for platform, n in numbers.items()]
     if corpora_dir:
         own = stepverify(corpora_dir, "calibration")
         parts += [own[:3], _named(swaps.swap_names(*own[:3], CALIBRATION_SEED), "#swap")]

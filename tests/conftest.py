@@ -64,3 +64,19 @@ def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         recipe.train_proposer(which, "ci", out)
     recipe.train_reviewer("ci", out)
     return out
+
+
+@pytest.fixture
+def small_corpora(tmp_path: Path) -> Path:
+    """A folder of corpora that holds one, of one dialogue."""
+    from redactkit.tables import write_rows
+
+    turns = turns_of("tutor: Hi Maria!", "student: Tom has 3 plums")
+    (tmp_path / "corpora" / "mathdial").mkdir(parents=True)
+    for kind, table in (
+        ("turns", turns),
+        ("gold", spans_of(turns, (0, "Maria"))),
+        ("keep", spans_of(turns, (1, "Tom", "problem_character"))),
+    ):
+        write_rows(table, tmp_path / "corpora" / "mathdial" / f"dev.{kind}.jsonl")
+    return tmp_path / "corpora"

@@ -1,9 +1,12 @@
 """The ablation: each part is taken away by itself, and what was trained is not trained again."""
 
+import json
+
 import pytest
 from conftest import spans_of, turns_of
+from typer.testing import CliRunner
 
-from redactkit import ablation, models
+from redactkit import ablation, cli, models
 from redactkit.corpora import Corpus
 from redactkit.tables import make_spans
 
@@ -34,3 +37,20 @@ def test_what_is_there_is_not_trained_again(tiny_weights, trained):
     before = weights.stat().st_mtime_ns
     ablation.train("ci", tiny_weights, trained, seeds=[42])
     assert weights.stat().st_mtime_ns == before
+
+
+def test_the_command_prints_the_table_of_what_is_trained(tiny_weights, trained, small_corpora):
+    where = [
+        "--corpora",
+        small_corpora,
+        "--part",
+        "dev",
+        "--out",
+        trained,
+        "--profile",
+        "ci",
+        "--weights",
+        tiny_weights,
+    ]
+    done = CliRunner().invoke(cli.app, ["ablate", *map(str, where), "--seed", "42", "--json"])
+    assert [row["variant"] for row in json.loads(done.stdout)] == [*ablation.TRAINED, *ablation.SWITCHED]

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
-from conftest import ROOT, spans_of, turns_of
+from conftest import ROOT
 
-from redactkit import ablation, challenge, cli
-from redactkit.tables import SPAN_COLUMNS, write_rows
+from redactkit import challenge, cli
+from redactkit.tables import SPAN_COLUMNS
 
 LESSON = ROOT / "data" / "samples" / "lesson.csv"
 
@@ -283,20 +283,6 @@ def test_training_writes_components_and_their_figures(tmp_path, run):
         assert "| synthetic A, held-out scenes | union |" in (tmp_path / name / "card.md").read_text()
 
 
-@pytest.fixture
-def small_corpora(tmp_path):
-    """A folder of corpora that holds one, of one dialogue."""
-    turns = turns_of("tutor: Hi Maria!", "student: Tom has 3 plums")
-    (tmp_path / "corpora" / "mathdial").mkdir(parents=True)
-    for kind, table in (
-        ("turns", turns),
-        ("gold", spans_of(turns, (0, "Maria"))),
-        ("keep", spans_of(turns, (1, "Tom", "problem_character"))),
-    ):
-        write_rows(table, tmp_path / "corpora" / "mathdial" / f"dev.{kind}.jsonl")
-    return tmp_path / "corpora"
-
-
 def test_the_challenge_prints_all_its_tables(run, small_corpora, tiny_weights, monkeypatch):
     monkeypatch.setattr(challenge, "PLATFORMS", ())
     told = ("challenge", "--corpora", small_corpora, "--part", "dev", "--profile", "ci", "--weights", tiny_weights)
@@ -308,13 +294,6 @@ def test_the_challenge_prints_all_its_tables(run, small_corpora, tiny_weights, m
     assert "calibration_error" in shown
     assert "unchanged" in shown
     assert "Turkic" in shown
-
-
-def test_the_ablation_trains_and_shows_a_row_for_each_part(run, small_corpora, tiny_weights, tmp_path):
-    told = ("--part", "dev", "--profile", "ci", "--weights", tiny_weights, "--seed", 42)
-    ablation.train("ci", tiny_weights, tmp_path / "out", seeds=[42])
-    done = run("ablate", "--corpora", small_corpora, "--out", tmp_path / "out", *told, "--json")
-    assert [row["variant"] for row in json.loads(done.stdout)] == [*ablation.TRAINED, *ablation.SWITCHED]
 
 
 def test_several_reviewers_are_trained_by_one_command(run, tiny_weights, tmp_path):
