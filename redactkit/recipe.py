@@ -24,10 +24,11 @@ from redactkit import (
     models,
     proposer,
     reviewer,
+    rules,
     swaps,
     synthesis,
 )  # fmt: skip
-from redactkit.cascade import Cascade, read_profile, reviewer_folder, weighed
+from redactkit.cascade import Cascade, candidates_of, read_profile, reviewer_folder, settle, weighed
 from redactkit.corpora import Corpus
 from redactkit.scoring import score
 from redactkit.tables import REDACT, check_turns
@@ -180,20 +181,31 @@ def calibration_dialogues(settings: dict[str, Any], corpora_dir: str | Path | No
     return Corpus(check_turns(turns), gold, keep, gold.iloc[:0])
 
 
-def validate(profile: str | Path, weights: str | Path, corpora_dir: str | Path | None = None) -> pd.DataFrame:
+def validate(
+    profile: str | Path, weights: str | Path, corpora_dir: str | Path | None = None, seeds: Sequence[int] = ()
+) -> pd.DataFrame:
     """Figures of a profile on dialogues that trained nothing: synthetic ones, and the public development parts.
 
-    One row a corpus and system ("union", "cascade"): the columns of `scoring.score`.
+    One row a corpus and system ("union", and "cascade, reviewer 42" for each of `seeds`, by default the profile's):
+    the columns of `scoring.score`.
     """
-    cascade = Cascade.load(profile, weights)
+    seeds = seeds or [read_profile(profile)["reviewer"]["seed"]]
+    cascades = {f"cascade, reviewer {seed}": Cascade.load(profile, weights, seed=seed) for seed in seeds}
+    finder = next(iter(cascades.values()))
     rows = []
     for name, data in _validation(corpora_dir).items():
-        for system, spans in (("union", cascade.propose(data.turns)), ("cascade", cascade.decide(data.turns))):
+        proposed, direct = finder.propose(data.turns), rules.find(data.turns, None)
+        candidates = candidates_of(data.turns, direct, proposed)
+        found = {"union": proposed}
+        for system, cascade in cascades.items():
+            decided = settle(candidates, cascade.reviewer.review(data.turns, candidates), cascade.reviewer)
+            found[system] = pd.concat([direct, decided], ignore_index=True)
+        for system, spans in found.items():
             rows.append(dict(corpus=name, system=system, **score(data.gold, spans, data.keep, data.ignore)))
     return pd.DataFrame(rows)
 
 
-def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame) -> None:
+def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame, seeds: Sequence[int] = ()) -> None:
     """Put the figures of `validate` at the end of each trained component's card."""
     settings = read_profile(profile)
     lines = [
@@ -209,7 +221,10 @@ def add_figures(profile: str | Path, out: str | Path, figures: pd.DataFrame) -> 
             f"| {r['corpus']} | {r['system']} | {r['precision']:.3f} | {r['recall']:.3f} | {r['f1']:.3f} | {share} |"
         )
     folders = [Path(out) / part["weights"] for part in settings["proposers"].values()]
-    for folder in (*folders, reviewer_folder(settings, Path(out))):
+    for folder in (
+        *folders,
+        *(reviewer_folder(settings, Path(out), seed) for seed in seeds or [settings["reviewer"]["seed"]]),
+    ):
         path = folder / "card.md"
         text = path.read_text(encoding="utf-8").split("\n## Measured")[0].rstrip("\n")
         path.write_text("\n".join([text, *lines, ""]), encoding="utf-8")
