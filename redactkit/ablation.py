@@ -6,7 +6,7 @@ on equally few candidates (BUDGET); all else is switched off in the full one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from redactkit import challenge, context, models, recipe
-from redactkit.cascade import Cascade, candidates_of, read_profile, reviewer_folder, settle
+from redactkit.cascade import Bar, Cascade, candidates_of, read_profile, reviewer_folder, settle
 from redactkit.corpora import Corpus
 from redactkit.reviewer import Reviewer
 from redactkit.tables import REDACT
@@ -22,7 +22,6 @@ from redactkit.tables import REDACT
 SHARE, BUDGET = 0.07, 2500  # synthetic dialogues, and candidates that each reviewer of the ablation is trained on
 TRAINED: dict[str, dict[str, Any]] = {"full": {}, "no swaps": {"swapped": False}, "no evidence": {"evidence": ()}}
 SWITCHED = ("no agreement", "no calibration", "proposer a only", "reviewer off")
-Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
 
 
 def train(

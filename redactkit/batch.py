@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from redactkit.cascade import Cascade
+from redactkit.cascade import Bar, Cascade
 from redactkit.formats import SUFFIXES, Columns, Transcript
 from redactkit.replace import replace
 from redactkit.tables import SPAN_COLUMNS, InputError, write_rows
 
 AUDIT = "spans.jsonl"
 _UNFINISHED = ".redactkit-unfinished"
-Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
 
 
 def open_transcripts(path: str, out: Path | None, columns: Columns, roles: dict[str, str]) -> dict[str, Transcript]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from redactkit.tables import KEEP, REDACT, InputError, check_turns, in_order, ma
 
 NEAR = 1e-4  # how near to 0 and 1 a probability may come
 PROFILES = Path(__file__).parent / "profiles"
+Progress = Callable[[Iterable[Any]], Iterable[Any]]  # wraps what is iterated over and shows how far it is
+Bar = Callable[[str], Progress]  # makes the progress bar of that title
 
 
 class Cascade:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from redactkit import alignment, calibration, comparison, corpora, scoring, swaps, synthesis
-from redactkit.cascade import Cascade, settle
+from redactkit.cascade import Bar, Cascade, settle
 from redactkit.corpora import Corpus
 from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
@@ -39,7 +38,6 @@ ORIGINS = {  # of casting.name_pools, those that are near each other together: e
     "Chinese and Japanese": ("zh_CN", "ja_JP"),
     "Southeast Asian": ("vi_VN", "id_ID", "en_TH"),
 }
-Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
 
 
 def parts_of(folder: str | Path, part: str, cases: str | Path | None = None) -> dict[str, Corpus]:

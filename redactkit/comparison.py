@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from redactkit import baselines, corpora, scoring
-from redactkit.cascade import Cascade
+from redactkit.cascade import Bar, Cascade, Progress
 from redactkit.corpora import Corpus
 from redactkit.tables import InputError
 
@@ -17,8 +16,7 @@ SYSTEMS = ("offline", "proposer-a", "proposer-b", "union", "presidio", "spacy")
 TEST_CORPORA = ("mathdial", "mathdial_collide", "talkmoves", "bridge")
 SHARES = ("precision", "recall", "f1", "keep_share")
 _COUNTS = ("tp", "fp", "fn", "partial")
-Bar = Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
-System = Callable[[pd.DataFrame, Callable[[Iterable[Any]], Iterable[Any]]], pd.DataFrame]
+System = Callable[[pd.DataFrame, Progress], pd.DataFrame]
 
 
 def compare(parts: dict[str, Corpus], systems: list[str], bar: Bar) -> pd.DataFrame:
