@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
-from redactkit.tables import make_spans, overlaps, spans_by_turn
+from redactkit.tables import make_spans, touching
 
 SURE = 0.5  # the proposers' score from which a name is looked up in the rest of the dialogue
 SHORTEST = 3  # letters of a word that is looked up or compared: initials and "Al" are too little to go by
@@ -42,27 +41,23 @@ def echo(turns: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
     for dialogue, speaker in turns[["dialogue_id", "speaker"]].drop_duplicates().itertuples(index=False):
         if names_a_person(speaker):
             known.setdefault(dialogue, set()).update(_parts(speaker))
-    held = spans_by_turn(candidates)
     rows = []
     for dialogue, turn, text in zip(turns["dialogue_id"], turns["turn_id"], turns["text"]):
         names = known.get(dialogue, set())
         for word in _WORD.finditer(text) if names else ():
             end = word.start() + len(_POSSESSIVE.sub("", word[0]))
             surface = text[word.start() : end]
-            if names.issuperset(name_parts(surface)) and not _held(held.get((dialogue, turn), ()), word.start(), end):
+            if names.issuperset(name_parts(surface)):
                 rows.append(
                     dict(dialogue_id=dialogue, turn_id=turn, start=word.start(), end=end, surface=surface, label="Name")
                 )
-    return make_spans(rows, source="echo")
+    found = make_spans(rows, source="echo")
+    return found.loc[[not held for held in touching(found, candidates)]].reset_index(drop=True)
 
 
 def _parts(surface: str) -> set[str]:
     """The words of a name that are long enough to look up, without case, titles and possessive."""
     return {w for w in name_parts(surface) if len(w) >= SHORTEST}
-
-
-def _held(spans: Iterable[tuple[int, int]], start: int, end: int) -> bool:
-    return any(overlaps((start, end), span) for span in spans)
 
 
 def agree(candidates: pd.DataFrame, logits: np.ndarray) -> np.ndarray:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from redactkit.tables import KEEP, REDACT, overlaps, spans_by_turn
+from redactkit.tables import KEEP, REDACT, touching
 
 
 def label(candidates: pd.DataFrame, gold: pd.DataFrame, ignore: pd.DataFrame | None = None) -> pd.DataFrame:
     """`candidates` with `decision` set to the right answer; the rows and their order stay, less the ignored ones."""
-    at_gold = _touching(candidates, gold)
+    at_gold = touching(candidates, gold)
     out = candidates.assign(decision=[REDACT if hit else KEEP for hit in at_gold]).astype({"decision": "str"})
     if ignore is not None:
-        unknown = [i and not g for i, g in zip(_touching(candidates, ignore), at_gold)]
+        unknown = [i and not g for i, g in zip(touching(candidates, ignore), at_gold)]
         out = out[[not u for u in unknown]]
     return out.reset_index(drop=True)
 
@@ -24,7 +24,7 @@ def label(candidates: pd.DataFrame, gold: pd.DataFrame, ignore: pd.DataFrame | N
 def counts(labelled: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
     """One row: candidates labelled REDACT and KEEP, gold spans, and those that no candidate touches."""
     decisions = labelled["decision"].value_counts()
-    missed = sum(not hit for hit in _touching(gold, labelled))
+    missed = sum(not hit for hit in touching(gold, labelled))
     row = dict(
         candidates=len(labelled),
         redact=decisions.get(REDACT, 0),
@@ -33,10 +33,3 @@ def counts(labelled: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
         gold_missed=missed,
     )
     return pd.DataFrame([row])
-
-
-def _touching(spans: pd.DataFrame, others: pd.DataFrame) -> list[bool]:
-    """For each span, whether any of `others` overlaps it."""
-    by_turn = spans_by_turn(others)
-    keys = zip(spans["dialogue_id"], spans["turn_id"], spans["start"], spans["end"])
-    return [any(overlaps((s, e), other) for other in by_turn.get((d, t), ())) for d, t, s, e in keys]

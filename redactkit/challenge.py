@@ -17,7 +17,7 @@ from redactkit.cascade import Bar, Cascade, settle
 from redactkit.corpora import Corpus
 from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
-from redactkit.tables import KEEP, LABELS, REDACT, InputError, check_turns, overlaps, spans_by_turn
+from redactkit.tables import KEEP, LABELS, REDACT, InputError, check_turns, touching
 
 PLATFORMS = ("A", "B")
 SEEDS = (42, 13, 101)  # the paper's
@@ -166,16 +166,17 @@ def _words(surfaces: Iterable[str]) -> set[str]:
 def _decisions(data: Corpus, cascades: dict[int, Cascade], progress: Callable | None) -> pd.DataFrame:
     """Whether each reviewer redacts each labelled name; `place` counts the names of a turn, whose order stays."""
     direct, candidates = next(iter(cascades.values())).find(data.turns, progress=progress)
-    labelled = {"gold": data.gold[data.gold["label"] == "Name"], "keep": data.keep}
-    rows = []
+    turn = ["kind", "dialogue_id", "turn_id"]
+    span = [*turn, "start", "end"]
+    names = pd.concat([data.gold[data.gold["label"] == "Name"].assign(kind="gold"), data.keep.assign(kind="keep")])
+    names = names[span].drop_duplicates().sort_values(span, ignore_index=True)
+    names = names.assign(place=names.groupby(turn).cumcount())
+    tables = []
     for seed, cascade in cascades.items():
         decided = settle(candidates, cascade.reviewer.review(data.turns, candidates, progress), cascade.reviewer)
-        hits = spans_by_turn(pd.concat([direct, decided[decided["decision"] == REDACT]], ignore_index=True))
-        for kind, table in labelled.items():
-            for (d, t), marks in spans_by_turn(table).items():
-                redacted = [any(overlaps(mark, hit) for hit in hits.get((d, t), ())) for mark in marks]
-                rows += [(seed, kind, d, t, place, hit) for place, hit in enumerate(redacted)]
-    return pd.DataFrame(rows, columns=["seed", "kind", "dialogue_id", "turn_id", "place", "redacted"])
+        redacted = pd.concat([direct, decided[decided["decision"] == REDACT]], ignore_index=True)
+        tables.append(names.assign(seed=seed, redacted=touching(names, redacted)))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _plus_minus(mean: float, spread: float) -> str:

@@ -160,6 +160,13 @@ def overlaps(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] < b[1] and b[0] < a[1]
 
 
+def touching(spans: pd.DataFrame, others: pd.DataFrame) -> list[bool]:
+    """For each row of `spans`, whether any of `others` overlaps it."""
+    by_turn = spans_by_turn(others)
+    keys = zip(spans["dialogue_id"], spans["turn_id"], spans["start"], spans["end"])
+    return [any(overlaps((s, e), other) for other in by_turn.get((d, t), ())) for d, t, s, e in keys]
+
+
 def whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a span so that it cuts no character as a reader sees it (grapheme cluster: letter + accents, emoji)."""
     if text.isascii() and "\r" not in text:
