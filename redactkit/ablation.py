@@ -103,7 +103,7 @@ def _switched_off(
     return {
         "no agreement": settle(candidates[proposed], reviewed[proposed], full, agree=False),
         "no calibration": settle(candidates, reviewed, full, calibrate=False),
-        "proposer a only": settle(alone, full.review(data.turns, alone), full),
+        "proposer a only": cascade.judge(data.turns, alone),
         "reviewer off": candidates[proposed].assign(decision=REDACT, p_redact=1.0),
     }
 

@@ -67,6 +67,10 @@ class Cascade:
         direct = rules.find(turns, lexicon)
         return direct, candidates_of(turns, direct, self.propose(turns, progress))
 
+    def judge(self, turns: pd.DataFrame, candidates: pd.DataFrame, progress: Callable | None = None) -> pd.DataFrame:
+        """`candidates` with their decisions: what the reviewer answers in the context of `turns`, settled."""
+        return settle(candidates, self.reviewer.review(turns, candidates, progress), self.reviewer)
+
     def decide(
         self,
         turns: pd.DataFrame,
@@ -83,7 +87,7 @@ class Cascade:
         """
         turns = check_turns(turns)
         direct, candidates = self.find(turns, lexicon, progress)
-        decided = settle(candidates, self.reviewer.review(turns, candidates, progress), self.reviewer)
+        decided = self.judge(turns, candidates, progress)
         return in_order(pd.concat([direct, decided], ignore_index=True), turns)
 
 

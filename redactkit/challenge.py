@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from redactkit import alignment, calibration, comparison, corpora, scoring, swaps, synthesis
-from redactkit.cascade import Bar, Cascade, settle
+from redactkit.cascade import Bar, Cascade
 from redactkit.corpora import Corpus
 from redactkit.replace import name_parts
 from redactkit.roles import names_a_person
@@ -65,8 +65,7 @@ def measure(parts: dict[str, Corpus], cascades: dict[int, Cascade], bar: Bar | N
     for name, data in parts.items():
         direct, candidates = finder.find(data.turns, progress=bar and bar(f"proposers on {name}"))
         for seed, cascade in cascades.items():
-            reviewed = cascade.reviewer.review(data.turns, candidates, bar and bar(f"reviewer {seed} on {name}"))
-            decided = settle(candidates, reviewed, cascade.reviewer)
+            decided = cascade.judge(data.turns, candidates, bar and bar(f"reviewer {seed} on {name}"))
             rows.append({"corpus": name, "seed": seed, **figures(data, direct, decided)})
             answers.append(answered(data, decided).assign(seed=seed))
     every = pd.concat(answers)
@@ -173,7 +172,7 @@ def _decisions(data: Corpus, cascades: dict[int, Cascade], progress: Callable | 
     names = names.assign(place=names.groupby(turn).cumcount())
     tables = []
     for seed, cascade in cascades.items():
-        decided = settle(candidates, cascade.reviewer.review(data.turns, candidates, progress), cascade.reviewer)
+        decided = cascade.judge(data.turns, candidates, progress)
         redacted = pd.concat([direct, decided[decided["decision"] == REDACT]], ignore_index=True)
         tables.append(names.assign(seed=seed, redacted=touching(names, redacted)))
     return pd.concat(tables, ignore_index=True)

@@ -28,7 +28,7 @@ from redactkit import (
     swaps,
     synthesis,
 )  # fmt: skip
-from redactkit.cascade import Cascade, candidates_of, read_profile, reviewer_folder, settle, weighed
+from redactkit.cascade import Cascade, candidates_of, read_profile, reviewer_folder, weighed
 from redactkit.corpora import Corpus
 from redactkit.scoring import score
 from redactkit.tables import REDACT, check_turns
@@ -198,8 +198,7 @@ def validate(
         candidates = candidates_of(data.turns, direct, proposed)
         found = {"union": proposed}
         for system, cascade in cascades.items():
-            decided = settle(candidates, cascade.reviewer.review(data.turns, candidates), cascade.reviewer)
-            found[system] = pd.concat([direct, decided], ignore_index=True)
+            found[system] = pd.concat([direct, cascade.judge(data.turns, candidates)], ignore_index=True)
         for system, spans in found.items():
             rows.append(dict(corpus=name, system=system, **score(data.gold, spans, data.keep, data.ignore)))
     return pd.DataFrame(rows)
